@@ -1,0 +1,47 @@
+"""The `evener` command: its options and its exit codes.
+
+0 is success, 2 a mistake of the user's (one line, no traceback), 130 an interrupt.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from evener.protocols.error import UserError
+from evener.version import VERSION
+
+app = typer.Typer(
+    name="evener",
+    help="Let a language model and its harness improve each other, and measure by how much.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"evener {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def evener(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Let a language model and its harness improve each other, and measure by how much."""
+
+
+def main() -> None:
+    """Run the command and exit; a `UserError` becomes one line on stderr and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        typer.echo(f"evener: {error}", err=True)
+        sys.exit(2)
