@@ -1,0 +1,110 @@
+"""A model call: the request, the reply, and the name of the weights that gave it."""
+
+from enum import StrEnum
+
+from evener.protocols.digest import JsonObject, Wire, digest
+from evener.protocols.message import Call, Message
+
+
+class ModelRef(Wire):
+    """Which weights: the base model, an adapter version or none, and a digest over both."""
+
+    base: str
+    adapter: str | None = None
+    revision: str
+
+    def __str__(self) -> str:
+        """`base`, or `base+adapter`."""
+        return f"{self.base}+{self.adapter}" if self.adapter else self.base
+
+
+class ToolSpec(Wire):
+    """A tool as a model is told of it: `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str = ""
+    parameters: JsonObject = {}
+
+
+class Sampling(Wire):
+    """How to draw a reply. Temperature 0 is greedy. `seed` is the request's own generator."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 256
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+
+
+class Request(Wire):
+    """One completion. `tools` is filled only where the provider takes native tool calls."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    sampling: Sampling = Sampling()
+
+    def key(self) -> str:
+        """Digest of what the model sees: roles, texts, calls, tools and sampling.
+
+        Greedy requests that differ in their seed alone have the same key.
+        """
+        seen = self.sampling.document()
+        if self.sampling.temperature == 0:
+            seen = seen | {"seed": 0}
+        messages = [
+            {"role": m.role, "content": m.content, "calls": [c.document() for c in m.calls]}
+            for m in self.messages
+        ]
+        return digest(
+            {"messages": messages, "tools": [t.document() for t in self.tools], "sampling": seen}  # type: ignore[dict-item]
+        )
+
+
+class StopReason(StrEnum):
+    """Why the model stopped. `length` means cut: a call in such a reply is never executed."""
+
+    END = "end"
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    FILTERED = "filtered"
+
+
+class Usage(Wire):
+    """What calls cost. `seconds` is wall-clock time; `cost_usd` is None where unknown, never 0."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_calls: int = 0
+    seconds: float = 0.0
+    cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sums; a cost that is unknown on either side stays unknown unless that side is empty."""
+        costs = [u.cost_usd for u in (self, other) if u.calls]
+        known = [c for c in costs if c is not None]
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_calls=self.cached_calls + other.cached_calls,
+            seconds=self.seconds + other.seconds,
+            cost_usd=sum(known) if known and len(known) == len(costs) else None,
+        )
+
+
+class Reply(Wire):
+    """One typed reply at the border of every model.
+
+    `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines.
+    """
+
+    text: str
+    reasoning: str | None = None
+    calls: tuple[Call, ...] = ()
+    stop_reason: StopReason = StopReason.END
+    usage: Usage = Usage(calls=1)
+    token_ids: tuple[int, ...] | None = None
+    mean_logprob: float | None = None
+    model: ModelRef

@@ -1,0 +1,18 @@
+"""References into a store by content digest: what travels on the bus instead of bodies."""
+
+from evener.protocols.digest import Wire
+from evener.protocols.trajectory import Outcome
+
+
+class EpisodeRef(Wire):
+    """A finished episode: where its body is, and what most readers want to know of it."""
+
+    trajectory: str
+    episode: str
+    task: str
+    kind: str
+    outcome: Outcome
+    reward: float | None
+    completion_tokens: int = 0
+    calls: int = 0
+    reused: bool = False

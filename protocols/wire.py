@@ -1,0 +1,153 @@
+"""The messages that peers exchange. Harnesses, trajectories and patches travel as store digests.
+
+Conductor ─RolloutRequest▶ Student ─RolloutFinished▶ Conductor or Validator
+Conductor ─AttributeFailures▶ HarnessCritic ─PatchesProposed▶ Conductor
+Conductor ─TrialRequest▶ Validator ─TrialFinished▶ Conductor
+Conductor ─TrainRequest▶ Trainer ─ModelTrained▶ Conductor
+Conductor ─ServeModel▶ Student ─ModelServed▶ Conductor
+Student ─ReviewRequest▶ HarnessingAgent ─Review▶ Student
+"""
+
+from typing import Literal
+
+from evener.protocols.attribution import Attribution, Proposal, TrialKind
+from evener.protocols.digest import Wire
+from evener.protocols.message import Message
+from evener.protocols.model import ModelRef
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.task import Purpose, Split, Task
+from evener.protocols.verdict import Verdict
+
+
+class RolloutRequest(Wire):
+    """Run one episode. `seed` fixes environment and sampling, `attempt` counts resamples and
+    infra retries."""
+
+    task: Task
+    harness: str
+    model: ModelRef
+    purpose: Purpose
+    seed: int
+    attempt: int = 0
+    temperature: float = 0.0
+
+
+class RolloutFinished(Wire):
+    """The episode is over and its trajectory stored."""
+
+    episode: EpisodeRef
+
+
+class AttributeFailures(Wire):
+    """Failed `mine` trajectories (store digests) under `harness`; `refused` are digests of patch
+    edits that are not to be proposed again against it. `limit` bounds the proposals."""
+
+    trajectories: tuple[str, ...]
+    harness: str
+    refused: tuple[str, ...] = ()
+    limit: int = 8
+    seed: int = 0
+
+
+class PatchesProposed(Wire):
+    """One attribution for every failure, and proposals, best first."""
+
+    attributions: tuple[Attribution, ...]
+    proposals: tuple[Proposal, ...]
+
+
+class TrialRequest(Wire):
+    """Compare two (model, harness) pairs on fresh gate tasks. `signatures` pick V_in."""
+
+    trial: str
+    kind: TrialKind
+    before_harness: str
+    after_harness: str
+    before_model: ModelRef
+    after_model: ModelRef
+    signatures: tuple[str, ...] = ()
+    rollout_limit: int
+    seed: int
+    temperature: float = 0.0
+
+
+class TrialFinished(Wire):
+    """The verdict on a trial."""
+
+    verdict: Verdict
+
+
+class TrainRequest(Wire):
+    """Fine-tune on `collect` trajectories (store digests), rendered under the harness that will
+    serve the new model. `name` becomes the adapter version."""
+
+    name: str
+    trajectories: tuple[str, ...]
+    serving_harness: str
+    base: ModelRef
+    seed: int
+
+
+class ModelTrained(Wire):
+    """A trained adapter that passed its probe; or, with `model` None, why there is none and the
+    counts of rows refused by reason."""
+
+    model: ModelRef | None
+    folder: str = ""
+    rows: int
+    refused: dict[str, int] = {}
+    steps: int = 0
+    loss_first: float | None = None
+    loss_last: float | None = None
+    trained_tokens: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+class ServeModel(Wire):
+    """Load an adapter so that rollouts can name it."""
+
+    model: ModelRef
+    folder: str
+
+
+class ModelServed(Wire):
+    """The student answers with this model from now on, when a rollout names it."""
+
+    model: ModelRef
+
+
+class ReviewRequest(Wire):
+    """All that a reviewer may see: the task's prompt, the visible trajectory, the candidate."""
+
+    prompt: str
+    visible: tuple[Message, ...]
+    candidate: str
+    turn: int
+
+
+class Review(Wire):
+    """PASS carries no replacement, REPLACE one complete response valid in the target's actions."""
+
+    decision: Literal["PASS", "REPLACE"]
+    replacement: str | None = None
+    reason: str = ""
+
+
+class Announcement(Wire):
+    """Something everybody may want to know: published on the topics `round`, `verdict`, `commit`,
+    `model`."""
+
+    topic: Literal["round", "verdict", "commit", "model", "stop"]
+    round: int
+    iteration: int = 0
+    text: str
+    about: str = ""
+
+
+class SplitRequest(Wire):
+    """Draw tasks: `count` of `split`, fresh for `seed`."""
+
+    split: Split
+    count: int
+    seed: int
