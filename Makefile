@@ -1,0 +1,63 @@
+# Every target makes the virtual environment it needs. Set PYTHON to choose the interpreter,
+# PIP_EXTRA_INDEX_URL to choose where torch comes from (README.md, "A CPU build of torch").
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+OUT ?= runs/demo
+PYTEST := $(BIN)/pytest
+PYTEST_ARGS ?=
+
+# The working directory stays off sys.path: a folder here is called `agents`.
+export PYTHONSAFEPATH := 1
+export HF_HUB_OFFLINE := 1
+export LITELLM_LOCAL_MODEL_COST_MAP := True
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: help venv demo test test-slow test-demo check fix clean
+
+help:
+	@echo "make demo       install, then run the loop on the embedded student (into $(OUT))"
+	@echo "make test       install, then the tests (minutes; nothing is downloaded)"
+	@echo "make test-slow  the tests that load the real student, train, or build environments"
+	@echo "make test-demo  one whole demo from nothing, and what it must leave behind"
+	@echo "make check      ruff, mypy, pyright; layers, packaging, length of files, links"
+	@echo "make fix        ruff --fix and ruff format"
+	@echo "make clean      remove caches (neither $(VENV) nor runs/)"
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || \
+	  { echo "evener needs Python 3.11 to 3.13, and $(PYTHON) is another: make PYTHON=python3.11 …" >&2; exit 2; }
+	test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --progress-bar off -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/evener demo --out $(OUT)
+
+test: $(STAMP)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-slow: $(STAMP)
+	$(PYTEST) -m "slow and not demo and not vllm and not gpu and not browser" $(PYTEST_ARGS)
+
+test-demo: $(STAMP)
+	$(PYTEST) -m "demo" $(PYTEST_ARGS)
+
+check: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(PYTEST) tests/test_layers.py tests/test_packaging.py tests/test_docs.py -m "not slow" $(PYTEST_ARGS)
+
+fix: $(STAMP)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find agents distill environments evener protocols tests -name __pycache__ -type d -prune -exec rm -rf {} +
