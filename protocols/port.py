@@ -234,3 +234,19 @@ class Log(Protocol):
     def append(self, kind: str, body: JsonObject) -> int:
         """Write one entry durably; returns its sequence number."""
         ...
+
+
+class Progress(Protocol):
+    """Where long work says how far it is. Never part of a result."""
+
+    def stage(self, label: str, *, total: int) -> None:
+        """A stage of `total` steps begins."""
+        ...
+
+    def advance(self, steps: int = 1) -> None:
+        """So many steps of the stage are done."""
+        ...
+
+    def say(self, text: str) -> None:
+        """One line for a person."""
+        ...

@@ -15,7 +15,7 @@ from evener.protocols.digest import Wire
 from evener.protocols.message import Message
 from evener.protocols.model import ModelRef
 from evener.protocols.reference import EpisodeRef
-from evener.protocols.task import Purpose, Split, Task
+from evener.protocols.task import Purpose, Task
 from evener.protocols.verdict import Verdict
 
 
@@ -145,9 +145,19 @@ class Announcement(Wire):
     about: str = ""
 
 
-class SplitRequest(Wire):
-    """Draw tasks: `count` of `split`, fresh for `seed`."""
+class StartRun(Wire):
+    """Begin, or go on with, a co-evolution run from `harness` (a store digest) and `model`.
+    `arms` are harnesses that only the sealed test runs, name → digest (`hand` for example)."""
 
-    split: Split
-    count: int
-    seed: int
+    harness: str
+    model: ModelRef
+    arms: dict[str, str] = {}
+
+
+class RunEnded(Wire):
+    """The run is over: where harness and model stand, and why it stopped."""
+
+    version: str
+    harness: str
+    model: ModelRef
+    stop_reason: str

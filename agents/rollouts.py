@@ -1,0 +1,80 @@
+"""Many episodes at once: a bounded window in flight, infra failures run again.
+
+Order of the answers is the order of the tasks. An episode that stays `infra` after its retries
+comes back as such: whoever asked leaves it out and counts it against coverage.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from evener.agents.bus import Peer
+from evener.protocols.model import ModelRef
+from evener.protocols.port import Progress
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.task import Purpose, Task
+from evener.protocols.trajectory import Outcome
+from evener.protocols.wire import RolloutFinished, RolloutRequest
+
+
+class Rollouts:
+    """Asks the peer `student` on behalf of `asker`."""
+
+    def __init__(
+        self,
+        asker: Peer,
+        *,
+        window: int = 64,
+        retries: int = 2,
+        progress: Progress | None = None,
+        student: str = "student",
+    ) -> None:
+        self._asker = asker
+        self._window = asyncio.Semaphore(window)
+        self._retries = retries
+        self._progress = progress
+        self._student = student
+        self.asked = 0
+        self.fresh = 0
+
+    async def run(
+        self,
+        tasks: Sequence[Task],
+        *,
+        harness: str,
+        model: ModelRef,
+        purpose: Purpose,
+        seed: int,
+        attempt: int = 0,
+        temperature: float = 0.0,
+        label: str = "",
+    ) -> tuple[EpisodeRef, ...]:
+        """One episode for each task, in the order of the tasks."""
+        if self._progress and label:
+            self._progress.stage(label, total=len(tasks))
+        requests = [
+            RolloutRequest(
+                task=task,
+                harness=harness,
+                model=model,
+                purpose=purpose,
+                seed=seed,
+                attempt=attempt,
+                temperature=temperature,
+            )
+            for task in tasks
+        ]
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(self._one(request)) for request in requests]
+        return tuple(task.result() for task in running)
+
+    async def _one(self, request: RolloutRequest) -> EpisodeRef:
+        async with self._window:
+            for left in range(self._retries, -1, -1):
+                done = await self._asker.ask(self._student, request, RolloutFinished)
+                if done.episode.outcome is not Outcome.INFRA or not left:
+                    break
+            self.asked += 1
+            self.fresh += not done.episode.reused
+            if self._progress:
+                self._progress.advance()
+            return done.episode

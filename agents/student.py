@@ -1,0 +1,139 @@
+"""The student: runs episodes of a model inside a harness, each at most once.
+
+An episode whose key is already finished in the store is answered from there, so a run that starts
+again pays for nothing twice. Model calls are bounded by a semaphore, whoever asks.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import ClassVar
+
+from evener.agents.bus import Peer, answers
+from evener.agents.harness.loop import run_episode
+from evener.protocols.error import ModelError
+from evener.protocols.harness import Harness
+from evener.protocols.model import ModelRef, Reply, Request
+from evener.protocols.port import Adaptable, Environment, Model, Store
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.trajectory import EpisodeKey, Trajectory, prompt_digest
+from evener.protocols.wire import ModelServed, RolloutFinished, RolloutRequest, ServeModel
+
+
+class Limited:
+    """A model with at most `slots` calls in flight over all its views."""
+
+    def __init__(self, model: Model, slots: asyncio.Semaphore) -> None:
+        self._model = model
+        self._slots = slots
+
+    @property
+    def ref(self) -> ModelRef:
+        """The weights behind it."""
+        return self._model.ref
+
+    async def complete(self, request: Request) -> Reply:
+        """One reply, once a slot is free."""
+        async with self._slots:
+            return await self._model.complete(request)
+
+    async def close(self) -> None:
+        """Close the model behind it."""
+        await self._model.close()
+
+
+class Student(Peer):
+    """Answers rollout requests. `models` maps a revision to the model that serves it."""
+
+    asks: ClassVar[tuple[str, ...]] = ()
+    publishes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, environment: Environment, model: Model, store: Store, *, concurrency: int = 64
+    ) -> None:
+        super().__init__()
+        self._environment = environment
+        self._base = model
+        self._store = store
+        self._slots = asyncio.Semaphore(concurrency)
+        self._served: dict[str, Model] = {model.ref.revision: Limited(model, self._slots)}
+        self._harnesses: dict[str, Harness] = {}
+        self._running: dict[str, asyncio.Task[EpisodeRef]] = {}
+
+    @answers
+    async def rollout(self, message: RolloutRequest) -> RolloutFinished:
+        """Run the episode, or give the finished one with the same key."""
+        key = EpisodeKey(
+            task=message.task.id,
+            prompt_digest=prompt_digest(message.task),
+            harness=message.harness,
+            model=message.model.revision,
+            purpose=message.purpose,
+            seed=message.seed,
+            attempt=message.attempt,
+            temperature=message.temperature,
+        )
+        finished = self._store.finished(key)
+        if finished is not None:
+            trajectory = self._store.get(Trajectory, finished)
+            return RolloutFinished(episode=reference(trajectory, finished, reused=True))
+        running = self._running.get(key.id())
+        if running is None:
+            running = asyncio.create_task(self._run(message, key))
+            self._running[key.id()] = running
+            running.add_done_callback(lambda _: self._running.pop(key.id(), None))
+        return RolloutFinished(episode=await running)
+
+    @answers
+    async def serve(self, message: ServeModel) -> ModelServed:
+        """Load an adapter beside the base and check that its digest is the one asked for."""
+        if message.model.revision not in self._served:
+            if not isinstance(self._base, Adaptable):
+                raise ModelError(f"{self._base.ref} cannot load adapters")
+            ref = await self._base.load_adapter(message.model.adapter or "", Path(message.folder))
+            if ref.revision != message.model.revision:
+                raise ModelError(
+                    f"the adapter in {message.folder} is {ref.revision[:12]}, not "
+                    f"{message.model.revision[:12]}",
+                    remedy="it was changed after training; train it again",
+                )
+            self._served[ref.revision] = Limited(self._base.use(ref), self._slots)
+        return ModelServed(model=message.model)
+
+    async def _run(self, message: RolloutRequest, key: EpisodeKey) -> EpisodeRef:
+        model = self._served.get(message.model.revision)
+        if model is None:
+            served = ", ".join(str(m.ref) for m in self._served.values())
+            raise ModelError(f"{message.model} is not served here (served: {served})")
+        session = await self._environment.open(message.task, seed=message.seed)
+        try:
+            trajectory = await run_episode(
+                session,
+                message.task,
+                self._harness(message.harness),
+                model,
+                key=key,
+                sampling_seed=message.seed,
+            )
+        finally:
+            await session.close()
+        return reference(trajectory, self._store.finish(trajectory), reused=False)
+
+    def _harness(self, digest: str) -> Harness:
+        if digest not in self._harnesses:
+            self._harnesses[digest] = self._store.get(Harness, digest)
+        return self._harnesses[digest]
+
+
+def reference(trajectory: Trajectory, digest: str, *, reused: bool) -> EpisodeRef:
+    """What travels on the bus instead of the trajectory."""
+    return EpisodeRef(
+        trajectory=digest,
+        episode=trajectory.id,
+        task=trajectory.task.id,
+        kind=trajectory.task.kind,
+        outcome=trajectory.outcome,
+        reward=trajectory.reward,
+        completion_tokens=trajectory.usage.completion_tokens,
+        calls=trajectory.usage.calls + trajectory.usage.cached_calls,
+        reused=reused,
+    )
