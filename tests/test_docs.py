@@ -1,0 +1,131 @@
+"""The documents say what is there: links resolve, targets exist, and no path of a machine."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+MAKE = re.compile(r"`make ([a-z-]+)[^`]*`|^ {4}make ([a-z-]+)", re.MULTILINE)
+MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w+")
+
+
+def pages(root: Path) -> list[Path]:
+    return sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a page's headings get on a forge: lower case, hyphens, no punctuation."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+def broken_links(root: Path) -> Iterator[str]:
+    for page in pages(root):
+        text = CODE.sub("", page.read_text("utf-8"))
+        for target in LINK.findall(text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = unquote(target).partition("#")
+            there = (page.parent / path).resolve() if path else page
+            if not there.exists():
+                yield f"{page.relative_to(root)}: {target} does not exist"
+            elif anchor and anchor not in anchors(there):
+                yield f"{page.relative_to(root)}: {target} has no such heading"
+
+
+def test_every_link_between_pages_resolves() -> None:
+    assert len(pages(ROOT)) > 5
+    assert list(broken_links(ROOT)) == []
+
+
+def test_a_broken_link_and_a_broken_anchor_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(
+        "# Top\n[a](docs/a.md) [b](docs/b.md) [c](docs/a.md#one-two) [d](docs/a.md#three)\n"
+        "[e](#top) [f](https://example.org) `[g](nowhere.md)`\n"
+    )
+    (tmp_path / "docs" / "a.md").write_text("# One, two\n```\n# three\n```\n")
+    assert list(broken_links(tmp_path)) == [
+        "README.md: docs/b.md does not exist",
+        "README.md: docs/a.md#three has no such heading",
+    ]
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    left = [ROOT / "README.md"]
+    while left:
+        page = left.pop()
+        if page in seen or not page.is_file():
+            continue
+        seen.add(page)
+        for target in LINK.findall(CODE.sub("", page.read_text("utf-8"))):
+            there = (page.parent / unquote(target).partition("#")[0]).resolve()
+            if there.suffix == ".md":
+                left.append(there)
+    assert [str(page.relative_to(ROOT)) for page in pages(ROOT) if page not in seen] == []
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    assert {"venv", "demo", "test", "check", "fix"} <= targets
+    named = {
+        (str(page.relative_to(ROOT)), first or second)
+        for page in pages(ROOT)
+        for first, second in MAKE.findall(page.read_text("utf-8"))
+    }
+    assert named
+    assert {(page, target) for page, target in named if target not in targets} == set()
+
+
+@pytest.mark.parametrize("page", pages(ROOT), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_snippets_of_a_page_parse(page: Path) -> None:
+    for language, text in FENCE.findall(page.read_text("utf-8")):
+        match language:
+            case "python":
+                compile(text, str(page), "exec")
+            case "toml":
+                tomllib.loads(text)
+            case "yaml":
+                yaml.safe_load(text)
+            case _:
+                pass
+
+
+def machine_paths(root: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(root, followlinks=False):
+        here = Path(folder)
+        folders[:] = [
+            name
+            for name in folders
+            if (name == ".ci" or not name.startswith("."))
+            and name not in {"__pycache__", "build", "dist"}
+            and not (here == root and name in {"runs", "models"})
+        ]
+        for name in files:
+            if (here / name).suffix in {".py", ".md", ".toml", ".yaml", ".txt"} or here != root:
+                text = (here / name).read_bytes().decode("utf-8", "replace")
+                yield from (
+                    f"{(here / name).relative_to(root)}: {found}" for found in MACHINE.findall(text)
+                )
+
+
+def test_no_file_holds_a_path_of_somebody_s_machine() -> None:
+    assert [line for line in machine_paths(ROOT) if not line.startswith("tests/test_docs.py")] == []
+
+
+def test_a_path_of_somebody_s_machine_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("see /home/somebody/evener and docs/work/x, http://a.b/home/c")
+    assert list(machine_paths(tmp_path)) == ["a.md: /home/somebody"]
