@@ -7,6 +7,7 @@ comes back as such: whoever asked leaves it out and counts it against coverage.
 import asyncio
 from collections.abc import Sequence
 
+from evener.agents.budget import Meter
 from evener.agents.bus import Peer
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Progress
@@ -25,16 +26,16 @@ class Rollouts:
         *,
         window: int = 64,
         retries: int = 2,
+        meter: Meter | None = None,
         progress: Progress | None = None,
         student: str = "student",
     ) -> None:
         self._asker = asker
         self._window = asyncio.Semaphore(window)
         self._retries = retries
+        self._meter = meter
         self._progress = progress
         self._student = student
-        self.asked = 0
-        self.fresh = 0
 
     async def run(
         self,
@@ -63,8 +64,12 @@ class Rollouts:
             )
             for task in tasks
         ]
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._one(request)) for request in requests]
+        try:
+            async with asyncio.TaskGroup() as group:
+                running = [group.create_task(self._one(request)) for request in requests]
+        except BaseExceptionGroup as several:
+            # The first failure stops the others; it alone says what went wrong.
+            raise several.exceptions[0] from None
         return tuple(task.result() for task in running)
 
     async def _one(self, request: RolloutRequest) -> EpisodeRef:
@@ -73,8 +78,10 @@ class Rollouts:
                 done = await self._asker.ask(self._student, request, RolloutFinished)
                 if done.episode.outcome is not Outcome.INFRA or not left:
                     break
-            self.asked += 1
-            self.fresh += not done.episode.reused
+            if self._meter:
+                self._meter.add(
+                    calls=done.episode.calls, completion_tokens=done.episode.completion_tokens
+                )
             if self._progress:
                 self._progress.advance()
             return done.episode

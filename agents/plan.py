@@ -1,0 +1,81 @@
+"""What a run does: how many rounds, tasks and rollouts, and where its budget ends.
+
+All of it is fixed before the run starts and stands in the run's manifest.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from evener.protocols.digest import Wire
+
+
+class Search(Wire):
+    """One round's search for a better harness.
+
+    `iterations` (K) trials a round; `mine_tasks` are run to find failures; of rival proposals each
+    is run on `race_tasks` of those failures; `proposals` bounds what the critic may offer at once.
+    """
+
+    iterations: int = Field(default=5, ge=1)
+    mine_tasks: int = Field(default=60, ge=1)
+    race_tasks: int = Field(default=8, ge=1)
+    proposals: int = Field(default=12, ge=1)
+
+
+class Trials(Wire):
+    """Trials at the gate: at most `rollouts` fresh episodes each, drawn at `temperature` (above 0,
+    so that a task picked because it failed once has a fair second chance in both arms)."""
+
+    rollouts: int = Field(default=400, ge=2)
+    temperature: float = Field(default=0.3, ge=0.0)
+
+
+class Training(Wire):
+    """Fine-tuning after the search: `none` for students with frozen weights.
+
+    `collect_tasks` are run once greedily; those that fail again up to `resamples` times at
+    `temperature`.
+    """
+
+    method: Literal["lora", "none"] = "lora"
+    collect_tasks: int = Field(default=120, ge=1)
+    resamples: int = Field(default=2, ge=0)
+    temperature: float = Field(default=0.7, gt=0.0)
+
+
+class Evaluation(Wire):
+    """The sealed test at the end: `test_tasks` of `test`, `ood_tasks` of `ood`, greedy."""
+
+    test_tasks: int = Field(default=120, ge=1)
+    ood_tasks: int = Field(default=0, ge=0)
+
+
+class Budget(Wire):
+    """Where the search stops; None means no limit. The sealed test always runs."""
+
+    rollouts: int | None = Field(default=None, ge=1)
+    completion_tokens: int | None = Field(default=None, ge=1)
+    calls: int | None = Field(default=None, ge=1)
+    cpu_seconds: float | None = Field(default=None, gt=0)
+
+
+class Plan(Wire):
+    """A whole run of `rounds` (T) rounds."""
+
+    rounds: int = Field(default=2, ge=1)
+    seed: int = Field(default=0, ge=0)
+    window: int = Field(default=64, ge=1)
+    search: Search = Search()
+    trials: Trials = Trials()
+    training: Training = Training()
+    evaluation: Evaluation = Evaluation()
+    budget: Budget = Budget()
+
+
+def derive(seed: int, *labels: int | str) -> int:
+    """A seed for one purpose, 31 bits, from the run's seed and labels."""
+    import hashlib
+
+    text = ":".join(str(part) for part in (seed, *labels))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1

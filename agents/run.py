@@ -1,0 +1,74 @@
+"""What the stages of a run share: who asks, what is stored, what was planned, what was used."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from evener.agents.budget import Meter
+from evener.agents.bus import Peer
+from evener.agents.plan import Plan
+from evener.agents.rollouts import Rollouts
+from evener.protocols.diff import DiffRecord
+from evener.protocols.digest import JsonObject, Wire
+from evener.protocols.harness import Harness
+from evener.protocols.model import ModelRef
+from evener.protocols.port import Environment, Log, Progress, Store
+from evener.protocols.wire import Announcement
+
+
+class HarnessRegistry(Protocol):
+    """The versions of a run's harness. Committing or refusing the same thing again is free."""
+
+    def start(self, harness: Harness) -> str:
+        """Make `harness` version v0, or check that it is."""
+        ...
+
+    def commit(self, harness: Harness, record: DiffRecord) -> str:
+        """Store the next version and move HEAD to it; returns its name."""
+        ...
+
+    def refuse(self, record: DiffRecord) -> None:
+        """Keep a patch that was not accepted."""
+        ...
+
+
+class Standing(Wire):
+    """Where harness (version, store digest) and model stand between two steps."""
+
+    version: str
+    harness: str
+    model: ModelRef
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The Conductor's own view of its run, handed to each stage."""
+
+    peer: Peer
+    environment: Environment
+    store: Store
+    log: Log
+    registry: HarnessRegistry
+    plan: Plan
+    rollouts: Rollouts
+    meter: Meter
+    progress: Progress
+
+    def record(self, kind: str, body: JsonObject) -> None:
+        """One entry in the run's log."""
+        self.log.append(kind, body)
+
+    async def announce(
+        self,
+        topic: Literal["round", "verdict", "commit", "model", "stop"],
+        text: str,
+        *,
+        round: int,
+        iteration: int = 0,
+        about: str = "",
+    ) -> None:
+        """Tell everybody who listens, and the person who watches."""
+        self.progress.say(text)
+        await self.peer.tell(
+            topic,
+            Announcement(topic=topic, round=round, iteration=iteration, text=text, about=about),
+        )

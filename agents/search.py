@@ -1,0 +1,243 @@
+"""One round's search for a better harness: mine failures, ask the critic, race, try at the gate.
+
+An accepted patch is committed at once and the failures are mined again under the new harness; one
+that is not accepted is kept with its evidence, and never offered again against the same harness.
+"""
+
+from collections.abc import Sequence
+
+from evener.agents.critics.aggregate import edits_digest
+from evener.agents.plan import derive
+from evener.agents.race import Entry, Race, combine, winners
+from evener.agents.run import Run, Standing
+from evener.protocols.attribution import Attribution, Proposal
+from evener.protocols.diff import DiffRecord
+from evener.protocols.harness import Harness
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.task import Purpose, Split, Task
+from evener.protocols.trajectory import Outcome
+from evener.protocols.verdict import Delta, Ruling, Verdict
+from evener.protocols.wire import AttributeFailures, PatchesProposed, TrialFinished, TrialRequest
+
+SAMPLE = 5  # attribution records kept with a diff; the log has them all
+
+
+class RoundSearch:
+    """The K iterations of round `number`."""
+
+    def __init__(self, run: Run, number: int, standing: Standing) -> None:
+        self.standing = standing
+        self._run = run
+        self._number = number
+        self._plan = run.plan
+        self._tasks = run.environment.tasks(
+            Split.MINE,
+            count=run.plan.search.mine_tasks,
+            seed=derive(run.plan.seed, "mine", number),
+        )
+        self._race = Race(run.rollouts, run.store, tasks=run.plan.search.race_tasks)
+        self._refused: set[str] = set()
+        self._waiting: list[Proposal] = []
+
+    async def run(self) -> int:
+        """How many patches were accepted; `standing` follows each of them at once."""
+        accepted = 0
+        failures = await self._mine()
+        attributions: tuple[Attribution, ...] = ()
+        for iteration in range(1, self._plan.search.iterations + 1):
+            self._run.meter.check()
+            if not self._waiting:
+                if not failures:
+                    self._run.progress.say("no mining task fails any more")
+                    break
+                attributions = await self._shortlist(failures, iteration)
+            if not self._waiting:
+                self._run.progress.say("the critic has nothing more to offer")
+                break
+            proposal = self._waiting.pop(0)
+            if await self._try(proposal, attributions, iteration):
+                accepted += 1
+                self._waiting.clear()
+                self._refused.clear()
+                failures = await self._mine()
+        return accepted
+
+    async def _mine(self) -> list[tuple[Task, EpisodeRef]]:
+        self._run.meter.check()
+        standing = self.standing
+        episodes = await self._run.rollouts.run(
+            self._tasks,
+            harness=standing.harness,
+            model=standing.model,
+            purpose=Purpose.MINE,
+            seed=derive(self._plan.seed, "mine", self._number),
+            label=f"round {self._number}: mining failures of {standing.version}",
+        )
+        pairs = list(zip(self._tasks, episodes, strict=True))
+        solved = sum(e.outcome is Outcome.SOLVED for e in episodes)
+        self._run.record(
+            "mined",
+            {
+                "round": self._number,
+                "version": standing.version,
+                "model": str(standing.model),
+                "n": len(episodes),
+                "solved": solved,
+                "infra": sum(e.outcome is Outcome.INFRA for e in episodes),
+            },
+        )
+        self._run.progress.say(f"mining: {standing.version} solves {solved} of {len(episodes)}")
+        return [
+            (task, episode)
+            for task, episode in pairs
+            if episode.outcome in (Outcome.FAILED, Outcome.TRUNCATED)
+        ]
+
+    async def _shortlist(
+        self, failures: Sequence[tuple[Task, EpisodeRef]], iteration: int
+    ) -> tuple[Attribution, ...]:
+        """Fill the waiting list: the winners of the race merged, then each of them alone."""
+        standing = self.standing
+        answer = await self._run.peer.ask(
+            "critic",
+            AttributeFailures(
+                trajectories=tuple(episode.trajectory for _, episode in failures),
+                harness=standing.harness,
+                refused=tuple(sorted(self._refused)),
+                limit=self._plan.search.proposals,
+                seed=derive(self._plan.seed, "critic", self._number, iteration),
+            ),
+            PatchesProposed,
+        )
+        harness = self._run.store.get(Harness, standing.harness)
+        entries = await self._race.run(
+            answer.proposals,
+            attributions=answer.attributions,
+            failures=failures,
+            harness=harness,
+            model=standing.model,
+            seed=derive(self._plan.seed, "race", self._number, iteration),
+        )
+        best = winners(entries)
+        chosen = {entry.proposal.name for entry in best}
+        for entry in entries:
+            if entry.proposal.name not in chosen:
+                self._lost(entry, answer.attributions, iteration)
+        if best:
+            together = combine(best, name=f"merged-{self._number}-{iteration}")
+            alone = [entry.proposal for entry in best]
+            self._waiting = [together, *(p for p in alone if p != together)]
+        self._waiting = [p for p in self._waiting if edits_digest(p.patch) not in self._refused]
+        return answer.attributions
+
+    def _lost(
+        self,
+        entry: Entry,
+        attributions: Sequence[Attribution],
+        iteration: int,
+    ) -> None:
+        self._refused.add(edits_digest(entry.proposal.patch))
+        verdict = None
+        if not entry.fault:
+            verdict = Verdict(
+                trial=f"race-{self._number}-{iteration}",
+                kind="improve",
+                gate="race on mining failures",
+                gate_digest="",
+                ruling=Ruling.REJECT,
+                delta_in=Delta(value=entry.rate, low=0.0, high=1.0, n=entry.n),
+                delta_out=None,
+                coverage=1.0,
+                looks=1,
+                rollouts=entry.n,
+                completion_tokens=entry.tokens,
+                seed=self._plan.seed,
+                reason=f"solved {entry.solved:g} of {entry.n} mining failures it is aimed at",
+                aim="signature",
+            )
+        self._run.registry.refuse(
+            self._diff(entry.proposal, attributions, iteration, verdict, entry.fault)
+        )
+
+    async def _try(
+        self,
+        proposal: Proposal,
+        attributions: Sequence[Attribution],
+        iteration: int,
+    ) -> bool:
+        """Whether the gate accepts; if so the patch is committed and the standing moves."""
+        standing = self.standing
+        patched = proposal.patch.apply(self._run.store.get(Harness, standing.harness))
+        digest = self._run.store.put(patched)
+        trial = f"{self._number}-{iteration}-{proposal.name}"
+        self._run.progress.stage(f"trial of {proposal.name}", total=0)
+        answer = await self._run.peer.ask(
+            "validator",
+            TrialRequest(
+                trial=trial,
+                kind=proposal.kind,
+                before_harness=standing.harness,
+                after_harness=digest,
+                before_model=standing.model,
+                after_model=standing.model,
+                signatures=proposal.signatures,
+                rollout_limit=self._plan.trials.rollouts,
+                seed=derive(self._plan.seed, "trial", trial),
+                temperature=self._plan.trials.temperature,
+            ),
+            TrialFinished,
+        )
+        verdict = answer.verdict
+        self._run.meter.add(rollouts=verdict.rollouts, completion_tokens=verdict.completion_tokens)
+        record = self._diff(proposal, attributions, iteration, verdict)
+        after = None
+        if verdict.ruling is Ruling.ACCEPT:
+            version = self._run.registry.commit(patched, record)
+            after = Standing(version=version, harness=digest, model=standing.model)
+            self.standing = after
+        else:
+            self._refused.add(edits_digest(proposal.patch))
+            self._run.registry.refuse(record)
+        self._run.record(
+            "verdict",
+            {
+                "round": self._number,
+                "iteration": iteration,
+                "patch": proposal.name,
+                "author": proposal.author,
+                "version": after.version if after else "",
+                "verdict": self._run.store.put(verdict),
+            },
+        )
+        text = f"{proposal.name}: {verdict.ruling} ({verdict.reason})"
+        await self._run.announce("verdict", text, round=self._number, iteration=iteration)
+        if after:
+            await self._run.announce(
+                "commit",
+                f"committed {after.version}",
+                round=self._number,
+                iteration=iteration,
+                about=digest,
+            )
+        return after is not None
+
+    def _diff(
+        self,
+        proposal: Proposal,
+        attributions: Sequence[Attribution],
+        iteration: int,
+        verdict: Verdict | None,
+        fault: str = "",
+    ) -> DiffRecord:
+        behind = [a for a in attributions if a.signature in proposal.signatures]
+        return DiffRecord(
+            round=self._number,
+            iteration=iteration,
+            parent=self.standing.version,
+            proposal=proposal,
+            attributions=tuple(behind[:SAMPLE]),
+            failures=len(behind),
+            model=self.standing.model,
+            verdict=verdict,
+            fault=fault,
+        )
