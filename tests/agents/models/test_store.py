@@ -1,8 +1,8 @@
 import json
-import multiprocessing
 import os
 import shutil
-import time
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,23 +109,24 @@ def test_a_cache_that_cannot_be_written_says_which_setting_to_change(tmp_path: P
         store.prepare(blocked, "m", source="test", needed=10, build=write_weights)
 
 
-def count_and_build(root: str) -> None:
-    def slowly(folder: Path) -> None:
-        (Path(root) / f"built-{os.getpid()}").write_text("")
-        time.sleep(0.3)
-        write_weights(folder)
+BUILD = """
+import os, sys, time
+from pathlib import Path
+from evener.agents.models.local import store
 
-    store.prepare(Path(root), "m", source="test", needed=10, build=slowly)
+def slowly(folder: Path) -> None:
+    (Path(sys.argv[1]) / f"built-{os.getpid()}").write_text("")
+    time.sleep(0.3)
+    (folder / "weights").write_bytes(b"w" * 100)
+
+store.prepare(Path(sys.argv[1]), "m", source="test", needed=10, build=slowly)
+"""
 
 
 def test_two_processes_build_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=count_and_build, args=(str(tmp_path),)) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [w.exitcode for w in workers] == [0, 0]
+    command = [sys.executable, "-c", BUILD, str(tmp_path)]
+    workers = [subprocess.Popen(command) for _ in range(2)]
+    assert [worker.wait() for worker in workers] == [0, 0]
     assert len(list(tmp_path.glob("built-*"))) == 1
 
 
