@@ -1,0 +1,1 @@
+"""The conversation graph of a run, built from its message log on demand."""
