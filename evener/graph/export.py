@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from evener.graph.build import plain
 from evener.protocols.error import ConfigError
@@ -62,8 +62,7 @@ def graphml(graph: "nx.Graph[str]") -> str:
                 if isinstance(value, str):
                     row[key] = _xml_text(value)
     out = io.BytesIO()
-    write: Any = nx.write_graphml  # its own types are incomplete
-    write(copy, out)
+    cast("Any", nx).write_graphml(copy, out)  # its own types are incomplete
     return out.getvalue().decode("utf-8")
 
 

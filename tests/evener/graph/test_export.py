@@ -1,6 +1,7 @@
 import io
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -50,7 +51,8 @@ def test_awkward_attributes_survive_graphml_and_come_back() -> None:
         bad=float("nan"),
         bell="ring\x07",
     )
-    graph.nodes["student"][7] = "seven"
+    attributes: dict[Any, Any] = graph.nodes["student"]
+    attributes[7] = "seven"
     back = nx.read_graphml(io.BytesIO(graphml(graph).encode()))
     node = back.nodes["student"]
     assert "reward" not in node
