@@ -1,0 +1,136 @@
+"""The configuration of a run: TOML by hand, JSON by machine, one class for both.
+
+`key=value` overrides use dotted keys; values are read as TOML where they are TOML, else as text.
+Secrets come from environment variables only and have no field here.
+"""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from evener.agents.plan import Plan
+from evener.protocols.digest import JsonObject, Wire
+from evener.protocols.error import ConfigError
+
+
+class EnvironmentConfig(Wire):
+    """Which environment, and its own settings."""
+
+    name: str = "storefront"
+    settings: JsonObject = {}
+
+
+class StudentConfig(Wire):
+    """The model that acts: `embedded`, a folder, or a hub id. `threads` None: chosen at start."""
+
+    model: str = "embedded"
+    dtype: Literal["float32", "bfloat16", "auto"] = "float32"
+    threads: int | None = Field(default=None, ge=1)
+    batch: int = Field(default=32, ge=1)
+    concurrency: int = Field(default=64, ge=1)
+    adapter: str = ""
+
+
+class HarnessConfig(Wire):
+    """Where the harness starts: a name that ships with the environment, or a YAML file.
+
+    `arms` are harnesses that only the sealed test runs, name → name or file.
+    """
+
+    start: str = "seed"
+    arms: dict[str, str] = {}
+
+
+class GateConfig(Wire):
+    """The gate. `schedule` picks the looks of the paired gate."""
+
+    kind: Literal["paired", "paper"] = "paired"
+    schedule: Literal["default", "small"] = "default"
+
+
+class RunConfig(Wire):
+    """Everything that decides a run's result, and so all of it stands in the manifest."""
+
+    environment: EnvironmentConfig = EnvironmentConfig()
+    student: StudentConfig = StudentConfig()
+    harness: HarnessConfig = HarnessConfig()
+    critic: Literal["rule"] = "rule"
+    gate: GateConfig = GateConfig()
+    plan: Plan = Plan()
+    finetune: JsonObject = {}
+
+
+def load(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a TOML file (none: all defaults) and apply `key=value` overrides.
+
+    Raises ConfigError with the place and the nearest known key.
+    """
+    data: dict[str, Any] = {}
+    where = "the command line"
+    if path is not None:
+        where = str(path)
+        try:
+            data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except FileNotFoundError:
+            raise ConfigError("no such file", where=where) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot be read ({error})", where=where) from None
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"not TOML: {error}", where=where) from None
+    for override in overrides:
+        _override(data, override)
+    return parse(data, where=where)
+
+
+def parse(data: dict[str, Any], *, where: str) -> RunConfig:
+    """Validate plain data. Raises ConfigError for the first thing that is wrong."""
+    try:
+        return RunConfig.model_validate_json(json.dumps(data))
+    except TypeError as error:
+        raise ConfigError(f"holds a value that JSON has not ({error})", where=where) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        remedy = _nearest(key) if first["type"] == "extra_forbidden" else ""
+        raise ConfigError(f"{key}: {first['msg']}", where=where, remedy=remedy) from None
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise ConfigError(
+            f"{override!r} is no key=value", where="the command line", remedy="plan.rounds=1, say"
+        )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    here = data
+    *parents, last = key.split(".")
+    for parent in parents:
+        here = here.setdefault(parent, {})
+        if not isinstance(here, dict):
+            raise ConfigError(f"{parent} is not a table", where=override)
+    here[last] = value
+
+
+def keys(model: type[Wire] = RunConfig, prefix: str = "") -> list[str]:
+    """All dotted keys of the configuration."""
+    found: list[str] = []
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, Wire):
+            found += keys(inner, f"{prefix}{name}.")
+        else:
+            found.append(f"{prefix}{name}")
+    return found
+
+
+def _nearest(key: str) -> str:
+    near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
+    return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(keys())}"
