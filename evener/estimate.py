@@ -1,0 +1,59 @@
+"""What a plan will cost at most, said before it starts."""
+
+from evener.agents.plan import Plan
+from evener.protocols.digest import Wire
+
+
+class Stage(Wire):
+    """At most so many episodes in one kind of stage."""
+
+    name: str
+    rollouts: int
+
+
+class Estimate(Wire):
+    """Upper bounds in episodes. CPU-seconds only for the embedded student, where they were
+    measured: `per_episode` and `per_row` on one core."""
+
+    stages: tuple[Stage, ...]
+    rollouts: int
+    training_rows: int
+    cpu_seconds: float | None
+
+    def sentence(self) -> str:
+        """One line for a person."""
+        parts = ", ".join(f"{s.name} {s.rollouts}" for s in self.stages)
+        cost = f", about {self.cpu_seconds:.0f} CPU-seconds" if self.cpu_seconds else ""
+        rows = f" and training on up to {self.training_rows} rows" if self.training_rows else ""
+        return f"estimate: at most {self.rollouts} episodes ({parts}){rows}{cost}"
+
+
+def estimate(
+    plan: Plan, *, arms: int, per_episode: float | None = None, per_row: float = 0.0
+) -> Estimate:
+    """Bounds for a plan with `arms` extra harnesses in the sealed test."""
+    search, training = plan.search, plan.training
+    trained = training.method != "none"
+    rounds = plan.rounds
+    collect = training.collect_tasks * (1 + training.resamples) if trained else 0
+    cells = 2 + arms + (2 if trained else 0)
+    stages = (
+        Stage(name="mining", rollouts=rounds * (1 + search.iterations) * search.mine_tasks),
+        Stage(
+            name="racing",
+            rollouts=rounds * search.iterations * search.proposals * search.race_tasks,
+        ),
+        Stage(
+            name="gate",
+            rollouts=rounds * (search.iterations + int(trained)) * plan.trials.rollouts,
+        ),
+        Stage(name="collecting", rollouts=rounds * collect),
+        Stage(
+            name="sealed test",
+            rollouts=cells * (plan.evaluation.test_tasks + plan.evaluation.ood_tasks),
+        ),
+    )
+    total = sum(stage.rollouts for stage in stages)
+    rows = rounds * training.collect_tasks if trained else 0
+    cost = None if per_episode is None else total * per_episode + rows * per_row
+    return Estimate(stages=stages, rollouts=total, training_rows=rows, cpu_seconds=cost)
