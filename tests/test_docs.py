@@ -5,10 +5,29 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 import yaml
+
+from evener.agents.harness.load import parse_yaml
+from evener.protocols.error import DataError
+from evener.protocols.harness import (
+    ArgumentRule,
+    Context,
+    Harness,
+    Loop,
+    Memory,
+    Prompt,
+    Skill,
+    Step,
+    Tool,
+    When,
+)
+from evener.protocols.patch import FieldEdit, Patch
+from evener.protocols.port import Auditable, Documented, Environment
+from evener.protocols.task import Split
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -102,6 +121,42 @@ def test_the_snippets_of_a_page_parse(page: Path) -> None:
                 yaml.safe_load(text)
             case _:
                 pass
+
+
+def snippets(page: str, language: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return [body for found, body in FENCE.findall(text) if found == language]
+
+
+def test_the_environment_of_the_page_passes_its_own_audit() -> None:
+    code = "\n".join(snippets("own-environment.md", "python"))
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(code, "own-environment.md", "exec"), names)
+    environment: Environment = names["Letters"]()
+    assert isinstance(environment, Documented)
+    assert isinstance(environment, Auditable)
+    ids = [task.id for split in Split for task in environment.tasks(split, count=10, seed=3)]
+    assert len(set(ids)) == len(ids)
+    with pytest.raises(DataError):
+        environment.tasks(Split.OOD, count=99, seed=0)
+
+
+def test_the_harness_of_the_page_loads_and_its_patch_applies() -> None:
+    whole, patch = snippets("harness.md", "yaml")
+    harness = parse_yaml(whole, where="harness.md")
+    edits = tuple(FieldEdit.model_validate(edit) for edit in yaml.safe_load(patch)["edits"])
+    patched = Patch(base=harness.digest(), edits=edits).apply(harness)
+    assert patched.middleware.loop.max_turns != harness.middleware.loop.max_turns
+
+
+def test_every_field_of_a_harness_is_explained() -> None:
+    text = (ROOT / "docs" / "harness.md").read_text("utf-8")
+    fields = {
+        name
+        for part in (Harness, Prompt, Tool, ArgumentRule, Step, Skill, When, Loop, Context, Memory)
+        for name in part.model_fields
+    }
+    assert sorted(name for name in fields if not re.search(rf"\b{name}\b", text)) == []
 
 
 def machine_paths(root: Path) -> Iterator[str]:
