@@ -92,7 +92,7 @@ def mcnemar(gained: int, lost: int) -> float:
         raise ValueError(f"{gained} gained and {lost} lost")
     n = gained + lost
     tail = sum(comb(n, k) for k in range(min(gained, lost) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, 2 * tail / (1 << n))
 
 
 def bootstrap(

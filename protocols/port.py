@@ -185,9 +185,15 @@ class Gate(Protocol):
         held_out: Sequence[Pair],
         *,
         kind: TrialKind,
-        exhausted: bool = False,
+        exhausted_in: bool = False,
+        exhausted_out: bool = False,
     ) -> Decision:
-        """A ruling, or how many pairs of each side to show next; `exhausted`: there are no more."""
+        """A ruling, or how many pairs of each side to have by the next look. `exhausted_*`: that
+        side gets no more; with both, there is always a ruling."""
+        ...
+
+    def least(self, kind: TrialKind) -> tuple[int, int]:
+        """The fewest pairs on held_in and on held_out that can end in ACCEPT."""
         ...
 
 

@@ -36,7 +36,8 @@ class Delta(Wire):
 
 
 class Decision(Wire):
-    """A gate's answer at one look: a ruling, or None and the pairs it wants to see next."""
+    """A gate's answer: a ruling, or None and how many pairs of each side, those shown included, it
+    wants to have at its next look."""
 
     ruling: Ruling | None
     want_in: int = 0
