@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from evener.agents.harness.load import parse_yaml
-from evener.protocols.error import DataError
+from evener.config import parse
+from evener.protocols.error import DataError, InfraError
 from evener.protocols.harness import (
     ArgumentRule,
     Context,
@@ -25,8 +26,10 @@ from evener.protocols.harness import (
     Tool,
     When,
 )
+from evener.protocols.message import Message
+from evener.protocols.model import Request, Sampling
 from evener.protocols.patch import FieldEdit, Patch
-from evener.protocols.port import Auditable, Documented, Environment
+from evener.protocols.port import Auditable, Documented, Environment, Model
 from evener.protocols.task import Split
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -139,6 +142,35 @@ def test_the_environment_of_the_page_passes_its_own_audit() -> None:
     assert len(set(ids)) == len(ids)
     with pytest.raises(DataError):
         environment.tasks(Split.OOD, count=99, seed=0)
+
+
+async def test_the_model_of_the_page_answers_and_reports_the_machinery_s_failure() -> None:
+    (code,) = snippets("own-model.md", "python")
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(code, "own-model.md", "exec"), names)
+
+    def answer(messages: list[dict[str, str]], seed: int) -> str:
+        if not messages:
+            raise OSError("connection refused")
+        return f"{messages[-1]['content']} {seed}"
+
+    model: Model = names["FunctionModel"](answer, version="1")
+    asked = Request(messages=(Message(role="user", content="hello"),), sampling=Sampling(seed=7))
+    assert (await model.complete(asked)).text == "hello 7"
+    with pytest.raises(InfraError, match="connection refused"):
+        await model.complete(Request(messages=()))
+
+
+def test_the_settings_that_pages_show_are_settings() -> None:
+    shown = [
+        tomllib.loads(body)
+        for page in ("own-model.md", "own-environment.md", "measurement.md")
+        for body in snippets(page, "toml")
+    ]
+    runs = [data for data in shown if "project" not in data]
+    assert len(runs) > 2
+    for data in runs:
+        parse(data, where="a page")
 
 
 def test_the_harness_of_the_page_loads_and_its_patch_applies() -> None:
