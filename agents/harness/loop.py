@@ -1,0 +1,104 @@
+"""The main loop: an episode of one student inside one harness, from the first prompt to the score.
+
+It ends by the environment's final action, a stop string, a reply without a call, its limits, or a
+failure of the machinery, which is never scored. The score is the environment's own word.
+"""
+
+from evener.agents.harness.activation import adherence
+from evener.agents.harness.episode import Episode, EpisodeOver
+from evener.agents.harness.runtime import prepare
+from evener.agents.harness.turn import take_turn
+from evener.agents.models.error import ContextExceeded
+from evener.protocols.error import EvenerError, InfraError
+from evener.protocols.event import Ended, EndReason, Replied
+from evener.protocols.harness import Harness
+from evener.protocols.model import StopReason
+from evener.protocols.port import Model, Session
+from evener.protocols.task import Task
+from evener.protocols.trajectory import EpisodeKey, Outcome, Score, Trajectory
+
+CUT_SHORT: frozenset[EndReason] = frozenset({"max_turns", "loop_guard", "context_exceeded"})
+
+
+async def run_episode(
+    session: Session,
+    task: Task,
+    harness: Harness,
+    model: Model,
+    *,
+    key: EpisodeKey,
+    sampling_seed: int,
+) -> Trajectory:
+    """Run one episode of at most `max_turns` model calls and score it.
+
+    A failing engine or environment gives outcome `infra` without a score. Raises HarnessError
+    before the first turn where the harness does not fit the environment, and lets budget errors
+    and cancellation through. Whoever opened the session closes it.
+    """
+    runtime = prepare(harness)
+    runtime.check(session.actions())
+    episode = Episode(runtime, session, model, task, key=key, seed=sampling_seed)
+    over = await _until_over(episode)
+    score = await _score(session, over)
+    for event in adherence(
+        runtime,
+        episode.events,
+        called=episode.called,
+        actions=episode.actions,
+        turn=episode.turn,
+    ):
+        episode.log(event)
+    episode.log(Ended(turn=episode.turn, reason=over.reason, detail=over.detail))
+    return Trajectory(
+        id=key.id(),
+        key=key,
+        task=task,
+        model=model.ref,
+        messages=tuple(episode.account.messages),
+        events=tuple(episode.events),
+        outcome=_outcome(episode, over, score),
+        score=score,
+        usage=episode.usage,
+    )
+
+
+async def _until_over(episode: Episode) -> EpisodeOver:
+    try:
+        episode.begin()
+        for turn in range(episode.runtime.harness.middleware.loop.max_turns):
+            episode.turn = turn
+            await take_turn(episode)
+    except EpisodeOver as over:
+        return over
+    except ContextExceeded as error:
+        return EpisodeOver("context_exceeded", str(error))
+    except InfraError as error:
+        return EpisodeOver("infra", str(error), kind=error.kind)
+    episode.activate("middleware.loop.max_turns")
+    return EpisodeOver("max_turns")
+
+
+async def _score(session: Session, over: EpisodeOver) -> Score:
+    if over.reason == "infra":
+        return Score(value=None, verdict="error", error_kind=over.kind)
+    try:
+        return await session.score()
+    except InfraError as error:
+        return Score(value=None, verdict="error", error_kind=error.kind)
+    except EvenerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a third party's code; recorded as infra
+        kind = f"scoring: {type(error).__name__}: {error}"
+        return Score(value=None, verdict="error", error_kind=kind[:200])
+
+
+def _outcome(episode: Episode, over: EpisodeOver, score: Score) -> Outcome:
+    if over.reason == "infra" or score.verdict == "error" or score.value is None:
+        return Outcome.INFRA
+    if score.verdict == "correct" and score.value >= 1:
+        return Outcome.SOLVED
+    replies = [event for event in episode.events if isinstance(event, Replied)]
+    last_cut = bool(replies) and replies[-1].stop_reason is StopReason.LENGTH
+    if over.reason in CUT_SHORT or (over.reason != "final" and last_cut):
+        return Outcome.TRUNCATED
+    return Outcome.FAILED

@@ -1,0 +1,177 @@
+"""Sandboxed templates over declared variables: text of a harness, never of a model or a task.
+
+Only a small part of jinja2 is let in: variables, `if`, `for` over `tools`, tests, and a list of
+filters. So a template cannot call, compute or grow without bound, and a variable that nobody
+declared is found when the harness is checked and not in the middle of an episode.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.sandbox import SandboxedEnvironment
+
+from evener.protocols.error import HarnessError
+
+LISTS = frozenset({"tools"})
+FILTERS = frozenset(
+    {"default", "first", "join", "last", "length", "lower", "number", "title", "tojson", "trim"}
+    | {"upper"}
+)
+ALLOWED_NODES = (
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Const,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.If,
+    nodes.For,
+    nodes.CondExpr,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.Filter,
+    nodes.Test,
+)
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers in a text, in order, without thousands separators."""
+    return [found.replace(",", "") for found in _NUMBER.findall(text)]
+
+
+def _number(text: object) -> str:
+    """Filter `number`: the first number in a text."""
+    found = numbers(str(text))
+    if not found:
+        raise TemplateError(f"no number in {str(text)[:60]!r}")
+    return found[0]
+
+
+def _json(value: object) -> str:
+    """Filter `tojson`: JSON as it is written in calls (jinja2's own escapes it for HTML)."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _environment() -> SandboxedEnvironment:
+    environment = SandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
+    )
+    environment.filters = {
+        **{name: made for name, made in environment.filters.items() if name in FILTERS},
+        "number": _number,
+        "tojson": _json,
+    }
+    environment.globals = {}
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+@lru_cache(maxsize=1024)
+def compiled(text: str) -> Template:
+    """The template of a checked text."""
+    return _ENVIRONMENT.from_string(text)
+
+
+def render(text: str, variables: Mapping[str, object], *, where: str) -> str:
+    """The plain text. Raises HarnessError where a checked template cannot be filled in after all,
+    `number` of a text without one for example."""
+    if "{" not in text:
+        return text
+    try:
+        return compiled(text).render(variables)
+    except (TemplateError, TypeError, ValueError) as error:
+        raise HarnessError(f"the template cannot be filled in: {error}", where=where) from None
+
+
+def variables_of(text: str) -> frozenset[str]:
+    """The variables a template reads. An unreadable template reads none: `check` refuses it."""
+    try:
+        return frozenset(_free(_ENVIRONMENT.parse(text)))
+    except TemplateSyntaxError:
+        return frozenset()
+
+
+def check(text: str, declared: Sequence[str], *, where: str) -> None:
+    """Refuse a template that is malformed, reads undeclared variables or does more than fill in."""
+    try:
+        tree = _ENVIRONMENT.parse(text)
+        _ENVIRONMENT.from_string(text)
+    except (TemplateError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise HarnessError(
+            f"not a template: {getattr(error, 'message', None) or 'it is nested too deeply'}",
+            where=f"{where}, line {line}" if line else where,
+            remedy="write a literal {{ as {{ '{{' }}",
+        ) from None
+    for name in sorted(_free(tree)):
+        if name not in declared:
+            near = get_close_matches(name, declared, 1)
+            raise HarnessError(
+                f"{{{{ {name} }}}} is not a variable here",
+                where=where,
+                remedy=(f"did you mean {near[0]}? " if near else "")
+                + ("variables: " + ", ".join(declared) if declared else "there are no variables"),
+            )
+    for node in _walk(tree):
+        _check_node(node, declared, where=where)
+
+
+def _check_node(node: nodes.Node, declared: Sequence[str], *, where: str) -> None:
+    if not isinstance(node, ALLOWED_NODES):
+        what = f"{type(node).__name__.lower()} is not allowed in a template"
+    elif isinstance(node, nodes.For) and not (
+        isinstance(node.iter, nodes.Name) and node.iter.name in LISTS and not node.recursive
+    ):
+        what = f"a template may only loop over {', '.join(sorted(LISTS))}"
+    elif isinstance(node, nodes.Getattr | nodes.Getitem) and not (
+        isinstance(node.node, nodes.Name) and node.node.name not in declared
+    ):
+        what = "only a loop's variable has fields"
+    else:
+        return
+    raise HarnessError(
+        what,
+        where=where,
+        remedy="use variables, if, for over tools, and filters: " + ", ".join(sorted(FILTERS)),
+    )
+
+
+def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
+    yield tree
+    for child in tree.iter_child_nodes():
+        yield from _walk(child)
+
+
+def _free(tree: nodes.Template) -> set[str]:
+    """Names read outside the loops that bind them (`loop` belongs to every loop)."""
+
+    def visit(node: nodes.Node, bound: frozenset[str]) -> Iterator[str]:
+        if isinstance(node, nodes.Name):
+            if node.ctx == "load" and node.name not in bound:
+                yield node.name
+            return
+        if isinstance(node, nodes.For):
+            yield from visit(node.iter, bound)
+            targets = {name.name for name in node.target.find_all(nodes.Name)}
+            if isinstance(node.target, nodes.Name):
+                targets.add(node.target.name)
+            inner = bound | targets | {"loop"}
+            for child in [*node.body, *node.else_, *([node.test] if node.test else [])]:
+                yield from visit(child, inner)
+            return
+        for child in node.iter_child_nodes():
+            yield from visit(child, bound)
+
+    return set(visit(tree, frozenset()))

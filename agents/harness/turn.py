@@ -1,0 +1,93 @@
+"""One turn: ask the model, read its reply, execute its calls, tell it what came of them.
+
+A reply that makes no call costs the turn and is answered with the fault and the way out. Whatever
+was executed is told, even where the episode ends in the middle.
+"""
+
+from evener.agents.harness import render
+from evener.agents.harness.answer import Answers, attempt
+from evener.agents.harness.correction import correction, only_first
+from evener.agents.harness.episode import Episode, EpisodeOver
+from evener.agents.harness.execution import make_call
+from evener.agents.harness.lenient import loose_calls
+from evener.agents.hooks.effect import HookState, Reread
+from evener.protocols.event import Adhered, Parsed, ParseFailed
+from evener.protocols.model import Reply
+
+
+async def take_turn(episode: Episode) -> None:
+    """One model call and what follows from it. Raises EpisodeOver where the episode ends."""
+    owed, episode.reminded = episode.reminded, set()
+    reply, first = await episode.ask()
+    answers = Answers(episode)
+    try:
+        reading = _reading(episode, first, reply, answers)
+        if reading is not None:
+            await _follow(episode, reading, reply, answers)
+    finally:
+        for part in sorted(owed):
+            followed = answers.executed > 0
+            episode.log(Adhered(turn=episode.turn, part=part, followed=followed))
+        if answers.told:
+            told, hook_only = answers.told, answers.hook_only
+            harness = episode.runtime.harness
+            episode.account.answer(render.results(harness, told, hook_only=hook_only))
+    if answers.done:
+        raise EpisodeOver("final")
+
+
+async def _follow(episode: Episode, reading: Parsed, reply: Reply, answers: Answers) -> None:
+    """Execute the calls of a reply, in the order they were written."""
+    if reading.repaired:
+        episode.activate("middleware.protocol.strict", "a near miss was read as a call")
+    if not reading.calls:
+        episode.activate("middleware.loop.stop")
+        if not _kept_going(episode, answers):
+            raise EpisodeOver("stop_string")
+    for call in reading.calls:
+        await make_call(episode, call, answers)
+        if answers.done:
+            return
+    if reading.repaired and episode.runtime.harness.middleware.protocol.format == "json":
+        count = len(loose_calls(reply.text, episode.opening.offered, several=True))
+        if count > 1:
+            answers.add(None, only_first(count))
+
+
+def _reading(
+    episode: Episode, first: Parsed | ParseFailed, reply: Reply, answers: Answers
+) -> Parsed | None:
+    """The reading to follow: the first, or the lenient one if a hook asks for it. None where there
+    is none; the student is then told, or the episode is over."""
+    if isinstance(first, Parsed):
+        episode.log(first)
+        return first
+    lenient = episode.read(reply, strict=False) if episode.runtime.hooks["after_model"] else first
+    repairable = isinstance(lenient, Parsed) and bool(lenient.calls)
+    effects = episode.ask_hooks(
+        HookState(stage="after_model", fault=first.fault, repairable=repairable)
+    )
+    if isinstance(lenient, Parsed) and any(isinstance(effect, Reread) for effect in effects):
+        episode.log(lenient)
+        return lenient
+    episode.log(first)
+    if first.fault == "no_call":
+        answers.remind(effects)
+        if not effects and not _kept_going(episode, answers):
+            raise EpisodeOver("no_action", first.detail)
+        return None
+    protocol, offered = episode.runtime.harness.middleware.protocol, episode.opening.offered
+    text = correction(first.fault, first.detail, protocol=protocol, offered=offered)
+    answers.add(None, text)
+    answers.remind(effects)
+    stopped = attempt(episode, f"reply {reply.text.strip()}")
+    if stopped is not None:
+        answers.add(None, stopped)
+    return None
+
+
+def _kept_going(episode: Episode, answers: Answers) -> bool:
+    """Whether a hook keeps an episode going that a reply without a call would end."""
+    effects = episode.ask_hooks(HookState(stage="before_finish", fault="no_call"))
+    answers.remind(effects)
+    return bool(effects)
