@@ -1,0 +1,31 @@
+"""Repairs for procedures that are there and are not followed."""
+
+from collections.abc import Iterator, Sequence
+
+from evener.agents.critics.catalogue.hook import hooked
+from evener.agents.critics.catalogue.repair import Ground, Repair, slug
+from evener.agents.critics.catalogue.teach import few_examples
+from evener.agents.critics.catalogue.trigger import trigger_words
+
+
+def skill_not_active(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """More trigger words: those that examples share, then all that no other kind has."""
+    kind, name = parts[0], parts[1]
+    skill = next((s for s in ground.harness.skills if s.name == name), None)
+    if skill is None or not (skill.when.words or skill.when.tools):
+        return
+    for least, prior in ((2, 0.8), (1, 0.7)):
+        found = trigger_words(kind, ground.background, least=least)
+        words = [*skill.when.words, *(w for w in found if w not in skill.when.words)]
+        edits = ground.change(f"skills[{name}].when.words", list(words))
+        if edits:
+            yield Repair(
+                slug("trigger", name, str(least)), f"trigger:{name}", edits, prior, "more triggers"
+            )
+
+
+def off_procedure(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """More examples, and a hook that looks at an answer before it counts."""
+    yield from few_examples(parts, ground)
+    group = f"teach:{parts[0]}"
+    yield from hooked("verify_answer", ground, group=group, prior=0.3)

@@ -1,0 +1,97 @@
+"""The rule critic: blames by deterministic detectors and repairs from a catalogue.
+
+It reads failed mining episodes alone, and keeps nothing of them but the n-grams of their prompts
+(without those that the documentation's own examples share), so that no patch can repeat a task.
+"""
+
+from collections.abc import Sequence
+
+from evener.agents.critics.aggregate import proposals
+from evener.agents.critics.catalogue import Ground, repairs
+from evener.agents.pattern import Background, Finding, signatures
+from evener.agents.pattern.lexical import grams
+from evener.protocols.attribution import DIMENSION, Attribution, Evidence, Proposal
+from evener.protocols.error import EvenerError
+from evener.protocols.harness import Harness
+from evener.protocols.patch import FieldEdit
+from evener.protocols.task import Purpose, Split
+from evener.protocols.trajectory import Outcome, Trajectory
+
+
+class RuleCritic:
+    """A `Critic` that needs no model, only what the environment publishes."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._private: set[tuple[str, ...]] = set()
+
+    @property
+    def name(self) -> str:
+        """`rule`."""
+        return "rule"
+
+    async def attribute(self, failure: Trajectory, harness: Harness) -> Attribution:
+        """The best explanation of one failed mining episode; `agent_error` where the harness has
+        none. Raises EvenerError for any other episode, and for one of another harness."""
+        _admit(failure, harness)
+        found = grams(failure.task.prompt)
+        self._private |= {gram for gram in found if not self._background.common(gram)}
+        finding = signatures(failure, harness=harness, background=self._background)[0]
+        digest = failure.digest()
+        return Attribution(
+            trajectory=digest,
+            author=self.name,
+            root_cause=finding.root_cause,
+            harness_dim=DIMENSION[finding.root_cause],
+            severity=finding.severity,
+            signature=finding.signature,
+            evidence=Evidence(trajectory=digest, event=finding.event, quote=finding.quote),
+            diff_suggestion=self._suggestion(finding, harness),
+        )
+
+    async def propose(
+        self,
+        attributions: Sequence[Attribution],
+        harness: Harness,
+        *,
+        refused: frozenset[str] = frozenset(),
+        limit: int = 8,
+        seed: int = 0,
+    ) -> tuple[Proposal, ...]:
+        """Patches against `harness`, best first (see `aggregate`)."""
+        return proposals(
+            attributions,
+            self._ground(harness),
+            author=self.name,
+            refused=refused,
+            limit=limit,
+            seed=seed,
+        )
+
+    def _ground(self, harness: Harness) -> Ground:
+        return Ground(harness, self._background, frozenset(self._private))
+
+    def _suggestion(self, finding: Finding, harness: Harness) -> FieldEdit | None:
+        """The event's own cure, or the first edit of the likeliest repair."""
+        if finding.suggestion is not None:
+            return finding.suggestion
+        found = next(repairs(finding.signature, (), self._ground(harness)), None)
+        return found.edits[0] if found else None
+
+
+def _admit(failure: Trajectory, harness: Harness) -> None:
+    episode = f"episode {failure.id}"
+    if failure.key.purpose is not Purpose.MINE or failure.task.split is not Split.MINE:
+        raise EvenerError(
+            f"{episode} is a {failure.key.purpose} episode of the split {failure.task.split}; "
+            "the critic reads mining episodes only"
+        )
+    if failure.outcome not in (Outcome.FAILED, Outcome.TRUNCATED):
+        raise EvenerError(f"{episode} is {failure.outcome}: only failures are attributed")
+    if not failure.events:
+        raise EvenerError(f"{episode} has no events, so no evidence can be cited")
+    if failure.key.harness != harness.digest():
+        raise EvenerError(
+            f"{episode} ran under the harness {failure.key.harness[:12]}, "
+            f"not under {harness.digest()[:12]}"
+        )

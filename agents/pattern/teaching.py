@@ -1,0 +1,165 @@
+"""Patterns of a harness that does not show how this kind of task is solved (P and S).
+
+The documentation's examples say which actions a kind needs, in which order. A harness shows that
+procedure when an example on view makes the same calls for the same kind.
+"""
+
+from collections.abc import Iterator
+
+from evener.agents.pattern.background import Procedure, actions_of, procedure, question
+from evener.agents.pattern.finding import Case, Finding, pair, signature
+from evener.protocols.attribution import RootCause, Severity
+from evener.protocols.event import Acted, Activated, CallRefused, Ended, Parsed, ParseFailed
+from evener.protocols.harness import ExampleTurn, Skill
+from evener.protocols.path import Item, parse
+
+ENOUGH = 3
+
+Example = tuple[ExampleTurn, ...]
+
+
+def teaching(case: Case) -> Iterator[Finding]:
+    """`no_example:K`, `few_examples:K`, `skill_not_active:K:SKILL` and `off_procedure:K`."""
+    kind = case.background.kind(case.trajectory.task)
+    documented = case.background.procedures(kind) if kind is not None else ()
+    if kind is None or not any(documented):
+        return
+    event, quote = departure(case, documented)
+    followed = executed(case) in documented
+    shown = [e for e in on_view(case) if shows_kind(case, e, kind)]
+    if not shown:
+        severity = Severity.MAJOR if followed else Severity.CRITICAL
+        asleep = next((s for s in case.harness.skills if _teaches(case, s, kind)), None)
+        name = (
+            signature("no_example", kind)
+            if asleep is None
+            else signature("skill_not_active", kind, asleep.name)
+        )
+        yield case.finding(name, RootCause.SKILL_MISSING, severity, event=event, quote=quote)
+    elif not followed:
+        few = len(shown) < min(ENOUGH, len(case.background.of(kind)))
+        yield case.finding(
+            signature("few_examples" if few else "off_procedure", kind),
+            RootCause.SKILL_MISSING if few else RootCause.PROMPT_AMBIGUITY,
+            Severity.MAJOR if few else Severity.MINOR,
+            event=event,
+            quote=quote,
+        )
+
+
+def answering_else(case: Case) -> Iterator[Finding]:
+    """`answer_differs:K`: the answer is not the last result, where in every documented solution of
+    the kind it is."""
+    kind = case.background.kind(case.trajectory.task)
+    finals = [a.name for a in case.background.actions if a.final]
+    acted = [(i, e) for i, e in enumerate(case.events) if isinstance(e, Acted)]
+    if kind is None or len(acted) < 2 or acted[-1][1].call.name not in finals:
+        return
+    index, last = acted[-1]
+    before = acted[-2][1]
+    documented = [_answer(e.turns) for e in case.background.of(kind)]
+    if before.error_kind is None and documented and all(documented):
+        given = [_amount(str(value)) for value in last.call.arguments.values()]
+        if _amount(before.observation) not in given:
+            name = next(iter(last.call.arguments), "")
+            yield case.finding(
+                signature("answer_differs", kind),
+                RootCause.MIDDLEWARE_MISMATCH,
+                Severity.MINOR,
+                event=index,
+                quote=pair(name, last.call.arguments[name]) if name else "",
+            )
+
+
+def _answer(turns: Example) -> bool:
+    """Whether an example's last call passes on its last result."""
+    results = [_amount(t.content) for t in turns if t.role == "tool" and t.content]
+    calls = [t.call for t in turns if t.call is not None]
+    return bool(results and calls) and results[-1] in [
+        _amount(str(value)) for value in calls[-1].arguments.values()
+    ]
+
+
+def _amount(text: str) -> float | str:
+    """A number where the text is one, so that 2 and 2.0 are the same answer."""
+    try:
+        return float(text.strip())
+    except ValueError:
+        return text.strip()
+
+
+def on_view(case: Case) -> tuple[Example, ...]:
+    """The worked examples the student was shown: those of active skills, or the prompt's."""
+    names = active_skills(case)
+    mounted = [e for s in case.harness.skills if s.name in names for e in s.examples]
+    return tuple(mounted) or case.harness.prompt.examples
+
+
+def active_skills(case: Case) -> frozenset[str]:
+    """The names of the skills that were active in the episode."""
+    paths = [parse(e.part) for e in case.events if isinstance(e, Activated)]
+    return frozenset(
+        str(path[1])
+        for path in paths
+        if len(path) > 1 and path[0] == "skills" and isinstance(path[1], Item)
+    )
+
+
+def shows_kind(case: Case, example: Example, kind: str) -> bool:
+    """Whether an example of the harness makes the calls of a kind, for a task of that kind."""
+    made = procedure(example, case.harness)
+    if made not in case.background.procedures(kind):
+        return False
+    rivals = [k for k in case.background.kinds() if made in case.background.procedures(k)]
+    return len(rivals) == 1 or case.background.kind_of(question(example)) == kind
+
+
+def executed(case: Case) -> Procedure:
+    """The actions that worked, in order, a call repeated at once counted once."""
+    acted = [e.call for e in case.events if isinstance(e, Acted) and e.error_kind is None]
+    return tuple(
+        call.name
+        for at, call in enumerate(acted)
+        if at == 0 or (call.name, call.arguments) != (acted[at - 1].name, acted[at - 1].arguments)
+    )
+
+
+def departure(case: Case, documented: tuple[Procedure, ...]) -> tuple[int, str]:
+    """The event where the student left every documented procedure, and a quote from it."""
+    made: Procedure = ()
+    for index, event in enumerate(case.events):
+        match event:
+            case Acted(error_kind=None):
+                made = (*made, event.call.name)
+                if not any(path[: len(made)] == made for path in documented):
+                    return index, pair("name", event.call.name)
+            case ParseFailed():
+                return index, pair("fault", event.fault)
+            case CallRefused() if not _continues(case, event.call.name, made, documented):
+                return index, pair("name", event.call.name)
+            case _:
+                pass
+    return last_event(case)
+
+
+def last_event(case: Case) -> tuple[int, str]:
+    """The last event in which the student did something, or the last of all."""
+    for index in range(len(case.events) - 1, -1, -1):
+        event = case.events[index]
+        if isinstance(event, Acted):
+            return index, pair("name", event.call.name)
+        if isinstance(event, Parsed | ParseFailed | CallRefused):
+            return index, pair("kind", event.kind)
+    for index, event in enumerate(case.events):
+        if isinstance(event, Ended):
+            return index, pair("reason", event.reason)
+    return len(case.events) - 1, ""
+
+
+def _continues(case: Case, tool: str, made: Procedure, documented: tuple[Procedure, ...]) -> bool:
+    ahead = (*made, *actions_of(tool, case.harness))
+    return any(path[: len(ahead)] == ahead for path in documented)
+
+
+def _teaches(case: Case, skill: Skill, kind: str) -> bool:
+    return any(shows_kind(case, example, kind) for example in skill.examples)
