@@ -1,53 +1,19 @@
-"""Patches on a harness: they apply to one base exactly or not at all, and invert.
-
-An edit whose `old_value` is absent adds, one whose `new_value` is absent removes. Absent is
-written by leaving the key out, so that null stays a value.
-"""
+"""Patches on a harness: they apply to one base exactly or not at all, and invert."""
 
 import copy
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, JsonValue, ValidationError, model_serializer
-from pydantic_core.core_schema import SerializerFunctionWrapHandler
+from pydantic import JsonValue, ValidationError
 
-from evener.protocols.digest import JsonObject, Wire, canonical
-from evener.protocols.error import PatchError
+from evener.protocols.digest import JsonObject, Wire, canonical, digest
+from evener.protocols.edit import FieldEdit, PatchReason, first_absent, place, same, write
+from evener.protocols.error import HarnessError, PatchError
 from evener.protocols.harness import Harness
-from evener.protocols.path import ABSENT, Absent, Item, Key, Value, overlap, parse, position, read
+from evener.protocols.path import ABSENT, Value, overlap, read
 
-PatchReason: TypeAlias = Literal[
-    "wrong_base",
-    "wrong_old_value",
-    "no_such_place",
-    "no_change",
-    "invalid_result",
-    "conflict",
-    "empty",
-]
+__all__ = ["FieldEdit", "Patch", "PatchReason", "between", "merge"]
 
-
-class FieldEdit(Wire):
-    """One change: at `field_path`, `old_value` becomes `new_value`. `position` is where a new item
-    goes in a list, the end where it is None."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    field_path: str
-    old_value: JsonValue | Absent = ABSENT
-    new_value: JsonValue | Absent = ABSENT
-    position: int | None = Field(default=None, ge=0)
-
-    @model_serializer(mode="wrap")
-    def _leave_out_absent(self, handler: SerializerFunctionWrapHandler) -> JsonObject:
-        data: JsonObject = {"field_path": self.field_path}
-        if self.old_value is not ABSENT:
-            data["old_value"] = self.old_value
-        if self.new_value is not ABSENT:
-            data["new_value"] = self.new_value
-        if self.position is not None:
-            data["position"] = self.position
-        return data
+TEXTS = ("prompt", "skills", "memory")
 
 
 class Patch(Wire):
@@ -68,25 +34,39 @@ class Patch(Wire):
             )
         document = copy.deepcopy(harness.document())
         for edit in self.edits:
-            _write(document, edit)
+            write(document, edit)
         return _validated(harness, document)
 
     def inverse(self, harness: Harness) -> "Patch":
-        """The patch that leads back from `self.apply(harness)` to `harness`."""
+        """The patch that leads back from `self.apply(harness)` to `harness`: edit by edit, or by
+        whole sections where edits depend on each other so that the former leads elsewhere."""
+        after = self.apply(harness)
+        try:
+            back = self._back(harness, after)
+            if back.apply(after).digest() == self.base:
+                return back
+        except (PatchError, HarnessError):
+            pass
+        return between(after, harness)
+
+    def _back(self, harness: Harness, after: Harness) -> "Patch":
         document = copy.deepcopy(harness.document())
-        back: list[FieldEdit] = []
+        undone: list[tuple[str, Value, int | None]] = []
         for edit in self.edits:
-            place, index = _write(document, edit)
-            document = _normal(document)
-            back.append(
+            above = first_absent(document, edit.field_path)
+            where, index = write(document, edit)
+            removed = index if edit.new_value is ABSENT else None
+            undone.append((above or where, ABSENT if above else edit.old_value, removed))
+        edits: list[FieldEdit] = []
+        document = copy.deepcopy(after.document())
+        for where, value, at in reversed(undone):
+            edits.append(
                 FieldEdit(
-                    field_path=place,
-                    old_value=read(document, place),
-                    new_value=edit.old_value,
-                    position=index if edit.new_value is ABSENT else None,
+                    field_path=where, old_value=read(document, where), new_value=value, position=at
                 )
             )
-        return Patch(base=_validated(harness, document).digest(), edits=tuple(reversed(back)))
+            write(document, edits[-1])
+        return Patch(base=after.digest(), edits=tuple(edits))
 
 
 def merge(patches: Sequence[Patch]) -> Patch:
@@ -95,19 +75,22 @@ def merge(patches: Sequence[Patch]) -> Patch:
     Raises PatchError("conflict") where two patches want different things of one place.
     """
     edits: list[FieldEdit] = []
+    seen: set[str] = set()
     for patch in patches:
         if patch.base != patches[0].base:
             raise PatchError("the patches have different bases", reason="wrong_base")
+        others, theirs = tuple(edits), frozenset(seen)
         for edit in patch.edits:
-            if edit in edits:
+            if edit.digest() in theirs:
                 continue
-            clash = next((e for e in edits if overlap(e.field_path, edit.field_path)), None)
+            clash = next((e for e in others if overlap(place(e), place(edit))), None)
             if clash is not None:
                 raise PatchError(
                     f"two patches change {clash.field_path} and {edit.field_path}",
                     reason="conflict",
                 )
             edits.append(edit)
+            seen.add(edit.digest())
     if not edits:
         raise PatchError("nothing to merge", reason="empty")
     return Patch(base=patches[0].base, edits=tuple(edits))
@@ -119,7 +102,7 @@ def between(before: Harness, after: Harness) -> Patch:
     edits = tuple(
         FieldEdit(field_path=key, old_value=old.get(key, ABSENT), new_value=new.get(key, ABSENT))
         for key in [*old, *(k for k in new if k not in old)]
-        if old.get(key, ABSENT) != new.get(key, ABSENT)
+        if not same(old.get(key, ABSENT), new.get(key, ABSENT))
     )
     return Patch(base=before.digest(), edits=edits)
 
@@ -134,90 +117,23 @@ def _validated(harness: Harness, document: JsonObject) -> Harness:
             reason="invalid_result",
             where=".".join(str(part) for part in first["loc"]),
         ) from None
-    if patched.digest() == harness.digest():
+    if _settled(patched) == _settled(harness):
         raise PatchError("the patch changes nothing", reason="no_change")
     return patched
 
 
-def _normal(document: JsonObject) -> JsonObject:
-    """The document with defaults filled in, so that what an inverse expects is what is there.
-
-    Between two edits that are valid only together it stays as it is.
-    """
-    try:
-        return Harness.model_validate_json(canonical(document)).document()
-    except ValidationError:
-        return document
+def _settled(harness: Harness) -> str:
+    """A digest that line ends and spaces before them do not move, in the sections that are read as
+    text: a patch that touches nothing else is not worth a trial."""
+    document = harness.document()
+    return digest({k: _bare(v) if k in TEXTS else v for k, v in document.items()})
 
 
-def _same(left: Value, right: Value) -> bool:
-    if left is ABSENT or right is ABSENT:
-        return left is right
-    return canonical(left) == canonical(right)
-
-
-def _write(document: JsonObject, edit: FieldEdit) -> tuple[str, int | None]:
-    """Apply one edit in place. Returns the concrete path (`[+]` resolved) and the list index."""
-    found = read(document, edit.field_path)
-    if not _same(found, edit.old_value):
-        raise PatchError(
-            f"expected {_short(edit.old_value)}, found {_short(found)}",
-            reason="wrong_old_value",
-            where=edit.field_path,
-            remedy="nothing was changed",
-        )
-    steps = parse(edit.field_path)
-    parent: JsonValue = document
-    for step in steps[:-1]:
-        if isinstance(step, Key) and isinstance(parent, dict):
-            parent = parent.setdefault(str(step), {})
-        elif isinstance(step, Item) and isinstance(parent, list):
-            index = position(parent, step)
-            if index is None:
-                raise PatchError(f"no item {step!s}", reason="no_such_place", where=edit.field_path)
-            parent = parent[index]
-        else:
-            raise PatchError(
-                f"nothing to step into at {step!s}", reason="no_such_place", where=edit.field_path
-            )
-    return _set(parent, steps[-1], edit)
-
-
-def _set(parent: JsonValue, last: Key | Item, edit: FieldEdit) -> tuple[str, int | None]:
-    if isinstance(last, Key) and isinstance(parent, dict):
-        if edit.new_value is ABSENT:
-            parent.pop(str(last), None)
-        else:
-            parent[str(last)] = copy.deepcopy(edit.new_value)
-        return edit.field_path, None
-    if not isinstance(last, Item) or not isinstance(parent, list):
-        raise PatchError("not a place of this kind", reason="no_such_place", where=edit.field_path)
-    index = position(parent, last)
-    if edit.new_value is ABSENT:
-        if index is None:
-            raise PatchError("no such item", reason="no_such_place", where=edit.field_path)
-        del parent[index]
-        return edit.field_path, index
-    if index is not None:
-        parent[index] = copy.deepcopy(edit.new_value)
-        return edit.field_path, index
-    if last != "+" and not (
-        isinstance(edit.new_value, dict) and edit.new_value.get("name") == str(last)
-    ):
-        at = edit.position if edit.position is not None else len(parent)
-        if not (last.isdigit() and int(last) == at):
-            raise PatchError(
-                "a new item must carry the name in the path",
-                reason="no_such_place",
-                where=edit.field_path,
-            )
-    index = edit.position if edit.position is not None else len(parent)
-    parent.insert(index, copy.deepcopy(edit.new_value))
-    name = edit.new_value.get("name") if isinstance(edit.new_value, dict) else None
-    stem = edit.field_path[: edit.field_path.rindex("[")]
-    return f"{stem}[{name if isinstance(name, str) else index}]", index
-
-
-def _short(value: Value) -> str:
-    text = "nothing" if value is ABSENT else canonical(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+def _bare(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return "\n".join(line.rstrip() for line in value.replace("\r\n", "\n").split("\n")).rstrip()
+    if isinstance(value, list):
+        return [_bare(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _bare(item) for key, item in value.items()}
+    return value

@@ -53,13 +53,19 @@ def parse(path: str) -> tuple[Key | Item, ...]:
 
 def position(items: list[JsonValue], step: Item) -> int | None:
     """The index of a list item by name or index; None where there is none, or for `+`."""
+    if step == "+":
+        return None
     for index, item in enumerate(items):
         if isinstance(item, dict) and item.get("name") == str(step):
             return index
     named = any(isinstance(item, dict) and "name" in item for item in items)
-    if not named and step.isdigit() and int(step) < len(items):
-        return int(step)
-    return None
+    at = index_of(step)
+    return at if not named and at is not None and at < len(items) else None
+
+
+def index_of(step: Item) -> int | None:
+    """The number that a step writes; None for a name, and for `01`: each place has one path."""
+    return int(step) if step.isascii() and step.isdigit() and str(int(step)) == step else None
 
 
 def read(document: JsonValue, path: str) -> Value:
