@@ -10,7 +10,7 @@ from evener.agents.pattern.background import Procedure, actions_of, procedure, q
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Acted, Activated, CallRefused, Ended, Parsed, ParseFailed
-from evener.protocols.harness import ExampleTurn, Skill
+from evener.protocols.harness import ExampleTurn
 from evener.protocols.path import Item, parse
 
 ENOUGH = 3
@@ -19,7 +19,8 @@ Example = tuple[ExampleTurn, ...]
 
 
 def teaching(case: Case) -> Iterator[Finding]:
-    """`no_example:K`, `few_examples:K`, `skill_not_active:K:SKILL` and `off_procedure:K`."""
+    """`no_example:K`, `few_examples:K`, `skill_not_active:K:SKILL`, `wrong_skill:K:SKILL` and
+    `off_procedure:K`."""
     kind = case.background.kind(case.trajectory.task)
     documented = case.background.procedures(kind) if kind is not None else ()
     if kind is None or not any(documented):
@@ -28,14 +29,13 @@ def teaching(case: Case) -> Iterator[Finding]:
     followed = executed(case) in documented
     shown = [e for e in on_view(case) if shows_kind(case, e, kind)]
     if not shown:
-        severity = Severity.MAJOR if followed else Severity.CRITICAL
-        asleep = next((s for s in case.harness.skills if _teaches(case, s, kind)), None)
-        name = (
-            signature("no_example", kind)
-            if asleep is None
-            else signature("skill_not_active", kind, asleep.name)
+        yield case.finding(
+            _untaught(case, kind),
+            RootCause.SKILL_MISSING,
+            Severity.MAJOR if followed else Severity.CRITICAL,
+            event=event,
+            quote=quote,
         )
-        yield case.finding(name, RootCause.SKILL_MISSING, severity, event=event, quote=quote)
     elif not followed:
         few = len(shown) < min(ENOUGH, len(case.background.of(kind)))
         yield case.finding(
@@ -45,6 +45,19 @@ def teaching(case: Case) -> Iterator[Finding]:
             event=event,
             quote=quote,
         )
+
+
+def _untaught(case: Case, kind: str) -> str:
+    """Why no example of the kind was on view: one sleeps in a skill, a skill for another kind took
+    the place of the prompt's, or there is none."""
+    asleep = next((s for s in case.harness.skills if _teaches(case, s.examples, kind)), None)
+    if asleep is not None:
+        return signature("skill_not_active", kind, asleep.name)
+    names = active_skills(case)
+    usurper = next((s for s in case.harness.skills if s.name in names and s.examples), None)
+    if usurper is not None and _teaches(case, case.harness.prompt.examples, kind):
+        return signature("wrong_skill", kind, usurper.name)
+    return signature("no_example", kind)
 
 
 def answering_else(case: Case) -> Iterator[Finding]:
@@ -161,5 +174,5 @@ def _continues(case: Case, tool: str, made: Procedure, documented: tuple[Procedu
     return any(path[: len(ahead)] == ahead for path in documented)
 
 
-def _teaches(case: Case, skill: Skill, kind: str) -> bool:
-    return any(shows_kind(case, example, kind) for example in skill.examples)
+def _teaches(case: Case, examples: tuple[Example, ...], kind: str) -> bool:
+    return any(shows_kind(case, example, kind) for example in examples)

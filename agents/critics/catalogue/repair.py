@@ -65,8 +65,14 @@ Generator = Callable[[Sequence[str], Ground], Iterator[Repair]]
 
 
 def add(path: str, value: JsonValue) -> FieldEdit:
-    """The edit that puts a new item at the end of the list at `path`."""
-    return FieldEdit(field_path=f"{path}[+]", old_value=ABSENT, new_value=value)
+    """The edit that puts a new item at the end of the list at `path`.
+
+    A named item is added under its name, so that two patches that add different things under one
+    name are in conflict and never merged.
+    """
+    name = value.get("name") if isinstance(value, dict) else None
+    item = name if isinstance(name, str) else "+"
+    return FieldEdit(field_path=f"{path}[{item}]", old_value=ABSENT, new_value=value)
 
 
 def texts(edits: Iterable[FieldEdit]) -> Iterator[str]:

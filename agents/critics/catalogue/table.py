@@ -15,6 +15,7 @@ CATALOGUE: dict[str, tuple[Generator, ...]] = {
     "no_example": (teach.no_example, remember.note),
     "few_examples": (teach.few_examples,),
     "skill_not_active": (wake.skill_not_active,),
+    "wrong_skill": (wake.wrong_skill,),
     "off_procedure": (wake.off_procedure,),
     "refused": (schema.refused,),
     "observed": (schema.observed,),

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, slug
-from evener.agents.critics.catalogue.teach import few_examples
-from evener.agents.critics.catalogue.trigger import trigger_words
+from evener.agents.critics.catalogue.teach import few_examples, no_example, shows
+from evener.agents.critics.catalogue.trigger import FUNCTION, trigger_words
+from evener.agents.pattern.background import question
+from evener.agents.pattern.lexical import words
 
 
 def skill_not_active(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
@@ -22,6 +24,27 @@ def skill_not_active(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
             yield Repair(
                 slug("trigger", name, str(least)), f"trigger:{name}", edits, prior, "more triggers"
             )
+
+
+def wrong_skill(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """Fewer trigger words: none that a documented question of another kind has, none of grammar.
+    Or a skill of the kind's own."""
+    name = parts[1]
+    skill = next((s for s in ground.harness.skills if s.name == name), None)
+    if skill is not None:
+        own = next((k for k in ground.background.kinds() if shows(skill.examples, k, ground)), None)
+        foreign = {
+            word
+            for example in ground.background.examples
+            if example.kind != own
+            for word in words(question(example.turns))
+        }
+        kept = [w for w in skill.when.words if not {*words(w)} <= foreign | FUNCTION]
+        if kept:
+            edits = ground.change(f"skills[{name}].when.words", list(kept))
+            reason = "triggers that no other kind has"
+            yield Repair(slug("narrow", name), f"trigger:{name}", edits, 0.8, reason)
+    yield from no_example(parts, ground)
 
 
 def off_procedure(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
