@@ -45,10 +45,10 @@ def _weight_faults(folder: Path) -> list[str]:
     names = sorted(shards) if shards else [p.name for p in sorted(folder.glob("*.safetensors"))]
     if not names:
         return ["no *.safetensors weights"]
-    return [fault for name in names if (fault := _safetensors_fault(folder / name))]
+    return [fault for name in names if (fault := safetensors_fault(folder / name))]
 
 
-def _safetensors_fault(path: Path) -> str:
+def safetensors_fault(path: Path) -> str:
     """What is wrong with a weights file, read from its header and size alone, or ''."""
     if not path.is_file():
         return f"{path.name} is missing"

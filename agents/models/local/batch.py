@@ -1,0 +1,238 @@
+"""Rows that are generated together: they join, take one token a step each, and leave.
+
+A row's tokens depend on its own prompt, sampling and generator. What else is in the batch, or in
+the prefix cache, changes the arithmetic by float rounding only.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evener.agents.models.local.draw import draw, generator_of
+from evener.agents.models.local.prefix import BLOCK, PrefixCache, block_keys
+from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.slot import Slots
+from evener.agents.models.local.weights import Weights
+from evener.protocols.model import Sampling, StopReason
+
+if TYPE_CHECKING:
+    import torch
+
+_GROUP_TOKENS = 2048
+"""Most tokens, padding included, in one pass over several prompts."""
+_PIECE_TOKENS = 512
+"""A longer prompt is read alone, in pieces of this size."""
+
+
+@dataclass(eq=False)
+class Row:
+    """One request in the batch. `length` counts the tokens whose keys and values are stored."""
+
+    ids: list[int]
+    sampling: Sampling
+    limit: int
+    out: list[int] = field(default_factory=list[int])
+    logprob: float = 0.0
+    seconds: float = 0.0
+    length: int = 0
+    text: str = ""
+    stop_reason: StopReason | None = None
+    generator: "torch.Generator | None" = None
+
+    def __post_init__(self) -> None:
+        self.generator = generator_of(self.sampling)
+
+    @property
+    def columns(self) -> int:
+        """Tokens it may come to."""
+        return len(self.ids) + self.limit
+
+
+class Batch:
+    """At most `max_rows` rows and about `kv_bytes` of keys and values; one row always fits."""
+
+    def __init__(
+        self,
+        weights: Weights,
+        renderer: Renderer,
+        *,
+        max_rows: int,
+        kv_bytes: int,
+        prefix: PrefixCache,
+    ) -> None:
+        self._weights = weights
+        self._renderer = renderer
+        self._max_rows = max_rows
+        self._kv_bytes = kv_bytes
+        self._prefix = prefix
+        self._slots = Slots(weights.geometry, dtype=weights.dtype, device=weights.device)
+        self._owner = ""
+        self.rows: list[Row] = []
+
+    def fits(self, rows: Sequence[Row]) -> bool:
+        """Whether `rows` may join those that are there."""
+        everyone = [*self.rows, *rows]
+        columns = max(row.columns for row in everyone)
+        size = len(everyone) * columns * self._weights.geometry.bytes_per_token
+        return len(everyone) == 1 or (len(everyone) <= self._max_rows and size <= self._kv_bytes)
+
+    def join(self, rows: Sequence[Row], *, owner: str) -> list[Row]:
+        """Read the prompts and draw first tokens; `owner` names the weights in force.
+
+        Returns the rows that are finished already. A common beginning is read once.
+        """
+        started = time.perf_counter()
+        self._owner = owner
+        # one more slot: a common beginning is read there before the rows that share it
+        columns = max(row.columns for row in (*self.rows, *rows))
+        self._slots.reserve(len(self.rows) + len(rows) + 1, columns)
+        keys = {id(row): block_keys(owner, row.ids[:-1]) for row in rows}
+        self._read_shared(rows, keys)
+        for group in self._groups(rows, keys):
+            self._read_group(group)
+            for row in group:
+                self._store(row)
+        for row in rows:
+            row.seconds += (time.perf_counter() - started) / len(rows)
+        return self._leave_finished()
+
+    def step(self) -> list[Row]:
+        """One more token for every row; returns those that are finished, which have left."""
+        import torch
+
+        started = time.perf_counter()
+        device = self._weights.device
+        ids = torch.tensor([[row.out[-1]] for row in self.rows], device=device)
+        positions = torch.tensor([[row.length] for row in self.rows], device=device)
+        logits = self._weights.forward(self._slots, 0, ids, positions)
+        for row in self.rows:
+            row.length += 1
+        self._choose(self.rows, logits)
+        for row in self.rows:
+            row.seconds += (time.perf_counter() - started) / len(self.rows)
+        return self._leave_finished()
+
+    def drop(self, row: Row) -> None:
+        """A row whose reply nobody waits for leaves."""
+        slot = self.rows.index(row)
+        last = len(self.rows) - 1
+        if slot != last:
+            self._slots.move(last, slot, self.rows[last].length)
+            self.rows[slot] = self.rows[last]
+        self.rows.pop()
+
+    def clear(self) -> None:
+        """Drop every row and give back the memory, the prefix cache included."""
+        self.rows.clear()
+        self._slots.release()
+        self._prefix.clear()
+
+    def _read_shared(self, rows: Sequence[Row], keys: dict[int, list[bytes]]) -> None:
+        """Read into the cache, once, every beginning that several new rows share."""
+        if self._prefix.limit == 0:
+            return
+        uses = Counter(key for row in rows for key in keys[id(row)])
+        for row in rows:
+            chain = keys[id(row)]
+            shared = sum(1 for key in chain if uses[key] > 1)
+            shared = min(shared, self._prefix.limit // BLOCK)
+            held = self._prefix.count(chain)
+            if (shared - held) * BLOCK < 2 * BLOCK:
+                continue
+            reader = Row(ids=row.ids[: shared * BLOCK], sampling=Sampling(), limit=0)
+            self._recall(reader, chain[:shared], slot=len(self.rows))
+            self._read(len(self.rows), [reader])
+            self._store(reader, slot=len(self.rows))
+
+    def _groups(self, rows: Sequence[Row], keys: dict[int, list[bytes]]) -> list[list[Row]]:
+        """Give rows their slots, recall what is cached, and group by what is left to read."""
+        waiting = sorted(rows, key=lambda row: len(row.ids) - self._held(keys[id(row)]))
+        groups: list[list[Row]] = []
+        for row in waiting:
+            self._recall(row, keys[id(row)], slot=len(self.rows))
+            self.rows.append(row)
+            left = len(row.ids) - row.length
+            alone = left > _PIECE_TOKENS
+            if not groups or alone or left * (len(groups[-1]) + 1) > _GROUP_TOKENS:
+                groups.append([])
+            groups[-1].append(row)
+        return groups
+
+    def _held(self, keys: Sequence[bytes]) -> int:
+        return self._prefix.count(keys) * BLOCK
+
+    def _recall(self, row: Row, keys: Sequence[bytes], *, slot: int) -> None:
+        blocks = self._prefix.match(keys)
+        for index, block in enumerate(blocks):
+            self._slots.put(slot, index * BLOCK, block)
+        row.length = len(blocks) * BLOCK
+
+    def _read_group(self, group: list[Row]) -> None:
+        logits = self._read(self.rows.index(group[0]), group)
+        self._choose(group, logits)
+
+    def _read(self, first: int, group: Sequence[Row]) -> "torch.Tensor":
+        """Read what is left of the prompts of rows in slots from `first` on; last logits."""
+        import torch
+
+        device = self._weights.device
+        while True:
+            pieces = [row.ids[row.length : row.length + _PIECE_TOKENS] for row in group]
+            width = max(len(piece) for piece in pieces)
+            gaps = [width - len(piece) for piece in pieces]
+            ids = torch.tensor(
+                [[0] * gap + piece for gap, piece in zip(gaps, pieces, strict=True)], device=device
+            )
+            columns = torch.arange(width, device=device)[None]
+            gap = torch.tensor(gaps, device=device)[:, None]
+            start = torch.tensor([row.length for row in group], device=device)[:, None]
+            pad = columns < gap
+            positions = torch.where(pad, 0, columns - gap + start)
+            logits = self._weights.forward(self._slots, first, ids, positions, pad=pad)
+            for row, piece in zip(group, pieces, strict=True):
+                row.length += len(piece)
+            # only a row that is alone takes more than one piece
+            if group[0].length == len(group[0].ids):
+                return logits
+
+    def _choose(self, rows: Sequence[Row], logits: "torch.Tensor") -> None:
+        """Draw each row's next token and note how it ends, if it does."""
+        import torch
+
+        best = logits.argmax(dim=-1)
+        tokens = [
+            int(greedy) if row.generator is None else draw(own, row.sampling, row.generator)
+            for row, own, greedy in zip(rows, logits, best, strict=True)
+        ]
+        chosen = torch.tensor(tokens, device=logits.device)[:, None]
+        logprobs = logits.gather(-1, chosen)[:, 0] - logits.logsumexp(dim=-1)
+        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
+            row.out.append(token)
+            row.logprob += float(logprob)
+            self._judge(row, token)
+
+    def _judge(self, row: Row, token: int) -> None:
+        if token in self._weights.ends:
+            row.text = self._renderer.decode(row.out[:-1])
+            row.stop_reason = StopReason.END
+        elif row.sampling.stop:
+            text = self._renderer.decode(row.out)
+            found = [at for stop in row.sampling.stop if (at := text.find(stop)) >= 0]
+            if found:
+                row.text, row.stop_reason = text[: min(found)], StopReason.STOP
+        if row.stop_reason is None and len(row.out) >= row.limit:
+            row.text, row.stop_reason = self._renderer.decode(row.out), StopReason.LENGTH
+
+    def _leave_finished(self) -> list[Row]:
+        finished = [row for row in self.rows if row.stop_reason is not None]
+        for row in finished:
+            self._store(row)
+            self.drop(row)
+        return finished
+
+    def _store(self, row: Row, *, slot: int | None = None) -> None:
+        place = self.rows.index(row) if slot is None else slot
+        keys = block_keys(self._owner, (row.ids + row.out)[: row.length])
+        self._prefix.store(keys, lambda start, stop: self._slots.take(place, start, stop))
