@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
 from evener.agents.critics.catalogue.teach import new_tool
-from evener.agents.critics.catalogue.tidy import tidy
-from evener.agents.pattern.background import properties
+from evener.agents.critics.catalogue.tidy import tidy, true_schema
 from evener.protocols.harness import Tool
 from evener.protocols.patch import FieldEdit
 
@@ -38,27 +37,13 @@ def observed(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
 
 
 def schema(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
-    """The action's own schema, with the old argument name as another name of the new one."""
+    """The action's own schema; a hook that holds each call against it."""
     name = parts[0].partition(".")[0]
     tool = _named(name, ground)
-    spec = ground.background.action(tool.action or "") if tool else None
-    if tool is None or spec is None:
+    if tool is None:
         return
-    old, new = properties(tool.parameters), properties(spec.parameters)
-    edits: list[FieldEdit] = [*ground.change(f"tools[{name}].parameters", spec.parameters)]
-    gone = [argument for argument in old if argument not in new]
-    come = [argument for argument in new if argument not in old]
-    for before, after in zip(gone, come, strict=False):
-        edits += ground.change(f"tools[{name}].arguments.{after}.names", [before])
-    edits += [
-        FieldEdit(field_path=path, old_value=ground.value(path))
-        for argument in gone
-        if argument in tool.arguments
-        for path in [f"tools[{name}].arguments.{argument}"]
-    ]
-    yield Repair(
-        slug("schema", name), f"schema:{name}", tuple(edits), 0.9, f"the schema of {spec.name}"
-    )
+    reason = f"the schema of {tool.action}"
+    yield Repair(slug("schema", name), f"schema:{name}", true_schema(tool, ground), 0.9, reason)
     yield from hooked("validate_arguments", ground, group=f"schema:{name}", prior=0.3)
 
 
@@ -72,7 +57,7 @@ def _clearer(what: str, ground: Ground, *, group: str) -> Iterator[Repair]:
     edits: list[FieldEdit] = []
     if spec.description and tool.description != spec.description:
         edits += ground.change(f"tools[{name}].description", spec.description)
-    edits += ground.change(f"tools[{name}].parameters", spec.parameters)
+    edits += true_schema(tool, ground)
     if edits:
         yield Repair(
             slug("describe", name), group, tuple(edits), 0.4, f"{name} described as {spec.name} is"

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
-from evener.agents.critics.catalogue.tidy import tidy
+from evener.agents.critics.catalogue.tidy import tidy, true_schema
 from evener.agents.critics.catalogue.trigger import trigger_words
 from evener.agents.critics.catalogue.wording import system_text
-from evener.agents.pattern.background import procedure, question
+from evener.agents.pattern.background import procedure, properties, question
 from evener.protocols.harness import ExampleCall, ExampleTurn, Skill, Tool, When
 from evener.protocols.patch import FieldEdit
 from evener.protocols.port import WorkedExample
@@ -134,7 +134,7 @@ def _skill(
         tools=tuple(tool.name for tool in tools.values()),
         examples=tuple(tuple(_turn(t, tools) for t in e.turns) for e in chosen),
     )
-    mends = [e for tool in tools.values() for e in tidy(tool, ground)]
+    mends = [e for tool in tools.values() for e in _mends(tool, ground)]
     yield Repair(
         slug("skill", kind, str(len(chosen)), *tag),
         f"teach:{kind}",
@@ -142,6 +142,15 @@ def _skill(
         prior,
         f"a skill for {kind} with {len(chosen)} worked examples, its own tools and tidy arguments",
     )
+
+
+def _mends(tool: Tool, ground: Ground) -> tuple[FieldEdit, ...]:
+    """Tidy arguments, and the schema that the examples keep to where the tool's names others."""
+    spec = ground.background.action(tool.action or "")
+    if spec is None or set(properties(tool.parameters)) <= set(properties(spec.parameters)):
+        return tidy(tool, ground)
+    true = tool.model_copy(update={"parameters": spec.parameters})
+    return (*true_schema(tool, ground), *tidy(true, ground))
 
 
 def _prompt(

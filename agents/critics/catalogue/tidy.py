@@ -18,9 +18,10 @@ def tidy(tool: Tool, ground: Ground) -> tuple[FieldEdit, ...]:
     spec = ground.background.action(tool.action or "")
     if spec is None or spec.final:
         return ()
+    known_names = properties(tool.parameters) or properties(spec.parameters)
     edits: list[FieldEdit] = []
     for name, schema in properties(spec.parameters).items():
-        if schema.get("type") != "string" or not addressable(name):
+        if schema.get("type") != "string" or not addressable(name) or name not in known_names:
             continue
         stem = f"tools[{tool.name}].arguments.{name}"
         known = choices(schema) or ground.background.values(spec.name, name)
@@ -29,6 +30,27 @@ def tidy(tool: Tool, ground: Ground) -> tuple[FieldEdit, ...]:
             edits += ground.change(f"{stem}.lower", True)
         more = spellings(choices(schema)) | ground.background.spellings(spec.name, name)
         edits += _aliases(f"{stem}.aliases", more, ground)
+    return tuple(edits)
+
+
+def true_schema(tool: Tool, ground: Ground) -> tuple[FieldEdit, ...]:
+    """The edits that give a tool its action's schema; argument names that go are kept as other
+    names of those that come. Nothing where it has that schema."""
+    spec = ground.background.action(tool.action or "")
+    if spec is None or tool.parameters == spec.parameters:
+        return ()
+    stem = f"tools[{tool.name}]"
+    edits = [*ground.change(f"{stem}.parameters", spec.parameters)]
+    old, new = properties(tool.parameters), properties(spec.parameters)
+    come = [name for name in new if name not in old and addressable(name)]
+    for before, after in zip([name for name in old if name not in new], come, strict=False):
+        edits += ground.change(f"{stem}.arguments.{after}.names", [before])
+    edits += [
+        FieldEdit(field_path=path, old_value=ground.value(path))
+        for name in tool.arguments
+        if name not in new
+        for path in [f"{stem}.arguments.{name}"]
+    ]
     return tuple(edits)
 
 
