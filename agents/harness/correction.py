@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from evener.agents.harness.lenient import loose_calls
 from evener.protocols.event import ParseFault
-from evener.protocols.harness import WireFormat
+from evener.protocols.harness import Harness, WireFormat
 
 _HOW = {
     "json": 'Answer with exactly one JSON object {"name": …, "arguments": {…}} and nothing else.',
@@ -30,6 +31,11 @@ def correction(
     return f"{first} {_HOW[protocol.format]} Tools: {', '.join(offered)}."
 
 
-def only_first(count: int) -> str:
-    """Said after a reply of which one call was executed although it held `count`."""
+def ignored(harness: Harness, reply: str, *, offered: Sequence[str]) -> str | None:
+    """What to say of a repaired reply that held more calls than the format takes; None if not."""
+    if harness.middleware.protocol.format != "json":
+        return None
+    count = len(loose_calls(reply, offered, several=True))
+    if count < 2:
+        return None
     return f"Only the first of {count} calls was executed. Make one call at a time."

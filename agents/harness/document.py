@@ -5,6 +5,7 @@ depth are bounded. Only `true`, `false`, `null`, plain decimal integers and deci
 `no`, `012`, `1e3`, `1_000` and dates stay the strings that were written.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ DEEPEST = 40
 MOST_NODES = 100_000
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,30}")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,30}([eE][-+][0-9]{1,3})?")
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
@@ -30,7 +31,7 @@ def scalar(text: str) -> JsonValue:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _DECIMAL.fullmatch(text):
+    if _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     return text
 

@@ -63,7 +63,10 @@ async def _execute(episode: Episode, resolved: Resolved, answers: Answers) -> No
         try:
             made = step_call(step, call, result, schema, where=where)
         except HarnessError as error:
-            answers.add(call, f"{tool.name} could not go on: {error.what}.")
+            detail = f"{tool.name} could not go on: {error.what}."
+            refused = CallRefused(turn=episode.turn, call=call, reason="wrong_value", detail=detail)
+            episode.log(refused)
+            answers.add(call, detail)
             return
         last = index == len(steps) - 1
         seen = await _perform(episode, resolved, made, answers, last=last)

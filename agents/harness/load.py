@@ -19,6 +19,8 @@ from evener.protocols.harness import Harness
 _UNSURE = re.compile(
     r"[-+.]?[0-9].*|[-+]?\.(inf|nan)|~|<<|=|y|n|yes|no|on|off|true|false|null|none", re.IGNORECASE
 )
+# characters that YAML readers fold into a line end or leave out
+_LINE_ENDS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 
 def load(path: Path) -> Harness:
@@ -85,7 +87,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None
-    if "\n" in text:
+    if _LINE_ENDS.search(text):
+        style = '"'
+    elif "\n" in text:
         style = "|"
     elif _UNSURE.fullmatch(text) or not text:
         style = '"'
@@ -93,7 +97,8 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 
 
 def _represent_float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
-    text = format(value, ".1f") if value == int(value) else format(value, ".17f").rstrip("0")
+    digits, e, exponent = repr(value).partition("e")
+    text = digits + ("" if "." in digits else ".0") + e + exponent
     return dumper.represent_scalar("tag:yaml.org,2002:float", text)
 
 

@@ -51,8 +51,9 @@ class Opening:
 class Runtime:
     """One harness, ready."""
 
-    def __init__(self, harness: Harness) -> None:
+    def __init__(self, harness: Harness, digest: str) -> None:
         self.harness = harness
+        self.digest = digest
         self.toolbox = Toolbox(harness.tools)
         self.triggers = Triggers(harness.skills)
         self.evicted = evicted(harness.memory)
@@ -96,17 +97,24 @@ class Runtime:
 
 
 _READY: OrderedDict[str, Runtime] = OrderedDict()
+_SEEN: dict[int, Runtime] = {}
 
 
 def prepare(harness: Harness) -> Runtime:
     """The runtime of a harness, the same one for equal harnesses. Raises HarnessError."""
+    seen = _SEEN.get(id(harness))
+    if seen is not None and seen.harness is harness:
+        return seen
     digest = harness.digest()
     runtime = _READY.get(digest)
     if runtime is None:
-        runtime = Runtime(harness)
-        _READY[digest] = runtime
+        runtime = _READY[digest] = Runtime(harness, digest)
         if len(_READY) > MOST_READY:
             _READY.popitem(last=False)
     else:
         _READY.move_to_end(digest)
+    if len(_SEEN) >= MOST_READY:
+        _SEEN.clear()
+    # an id may be given out again, so the entry counts only while it is this very object
+    _SEEN[id(runtime.harness)] = runtime
     return runtime

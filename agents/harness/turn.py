@@ -6,10 +6,9 @@ was executed is told, even where the episode ends in the middle.
 
 from evener.agents.harness import render
 from evener.agents.harness.answer import Answers, attempt
-from evener.agents.harness.correction import correction, only_first
+from evener.agents.harness.correction import correction, ignored
 from evener.agents.harness.episode import Episode, EpisodeOver
 from evener.agents.harness.execution import make_call
-from evener.agents.harness.lenient import loose_calls
 from evener.agents.hooks.effect import HookState, Reread
 from evener.protocols.event import Adhered, Parsed, ParseFailed
 from evener.protocols.model import Reply
@@ -48,10 +47,10 @@ async def _follow(episode: Episode, reading: Parsed, reply: Reply, answers: Answ
         await make_call(episode, call, answers)
         if answers.done:
             return
-    if reading.repaired and episode.runtime.harness.middleware.protocol.format == "json":
-        count = len(loose_calls(reply.text, episode.opening.offered, several=True))
-        if count > 1:
-            answers.add(None, only_first(count))
+    if reading.repaired:
+        said = ignored(episode.runtime.harness, reply.text, offered=episode.opening.offered)
+        if said is not None:
+            answers.add(None, said)
 
 
 def _reading(
@@ -62,6 +61,7 @@ def _reading(
     if isinstance(first, Parsed):
         episode.log(first)
         return first
+    place = len(episode.events)
     lenient = episode.read(reply, strict=False) if episode.runtime.hooks["after_model"] else first
     repairable = isinstance(lenient, Parsed) and bool(lenient.calls)
     effects = episode.ask_hooks(
@@ -70,7 +70,8 @@ def _reading(
     if isinstance(lenient, Parsed) and any(isinstance(effect, Reread) for effect in effects):
         episode.log(lenient)
         return lenient
-    episode.log(first)
+    # what failed comes before the hooks that look at it
+    episode.events.insert(place, first)
     if first.fault == "no_call":
         answers.remind(effects)
         if not effects and not _kept_going(episode, answers):

@@ -9,6 +9,7 @@ import pytest
 
 from evener.agents.harness.load import parse_yaml
 from evener.agents.harness.loop import run_episode
+from evener.protocols.digest import JsonObject
 from evener.protocols.harness import Harness
 from evener.protocols.message import Call
 from evener.protocols.model import ModelRef, Reply, Request
@@ -22,7 +23,7 @@ PRICES = {"apple": "3", "pear": "4 dollars"}
 
 def spec(name: str, *, final: bool = False, **arguments: str) -> ActionSpec:
     properties: dict[str, Any] = {key: {"type": kind} for key, kind in arguments.items()}
-    schema = {"type": "object", "properties": properties, "required": list(arguments)}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [*arguments]}
     return ActionSpec(name=name, description=name, parameters=schema, final=final)
 
 

@@ -1,0 +1,162 @@
+"""A recorded episode seen again: as it was served, and as another harness would serve it."""
+
+from typing import Any
+
+import pytest
+
+from evener.agents.harness.replay import views
+from evener.protocols.message import Call
+from evener.protocols.model import ModelRef, Reply, StopReason
+from evener.protocols.port import Observation
+
+REF = ModelRef(base="said", revision="0" * 8)
+CALC = '{"name": "calculator", "arguments": {"expression": "2*3"}}'
+FINAL = '{"name": "final", "arguments": {"answer": "6"}}'
+HERMES = "middleware: {protocol: {format: hermes}}"
+PROMPT = """
+prompt:
+  system: "Desk. {{ tools }}"
+  examples: [[{role: user, content: q}, {role: assistant, call: {name: final}}]]
+"""
+BUSY = """
+middleware:
+  protocol: {strict: false}
+  context: {keep_tokens: 150, tool_output_tokens: 20}
+  hooks:
+    after_model: [{name: require_action}]
+    before_tool: [{name: loop_guard, settings: {repeats: 2}}]
+    after_tool: [{name: ask_for_help}, {name: retry, settings: {attempts: 2}}]
+    before_finish: [{name: verify_answer}]
+skills:
+- {name: after, when: {tools: [lookup]}, text: "Now answer."}
+memory: {policy: retrieval, entries: [{name: n, text: "What is known of 2"}]}
+"""
+LINES = [
+    "I would say 6.",
+    '{"name": "lookup", "arguments": {"items": "apple"}}',
+    '{"name": "lookup", "arguments": {"item": "apple"}}',
+    f"Now {CALC} and {CALC}",
+    '{"name": "calculator", "arguments": {',
+    CALC,
+    FINAL.replace("6", "7"),
+    FINAL,
+]
+FAULTS = [
+    Observation(text="busy", error_kind="timeout"),
+    Observation(text="3" * 300),
+]
+
+
+def served(played: Any) -> list[Any]:
+    return [request.messages for request in played.student.requests]
+
+
+@pytest.mark.parametrize("form", ["json", "hermes"])
+async def test_under_its_own_harness_a_replay_is_what_the_model_was_shown(
+    harness: Any, play: Any, form: str
+) -> None:
+    made = harness(PROMPT + BUSY.replace("strict: false", f"strict: false, format: {form}"))
+    played = await play(made, LINES, faults=FAULTS)
+    kinds = {event.kind for event in played.trajectory.events}
+    assert {"context_cut", "output_cut", "hook_fired", "parse_failed", "call_refused"} <= kinds
+    assert {e.effect for e in played.events("hook_fired")} == {"reminded", "repeated", "blocked"}
+    assert len(played.student.requests) == len(LINES)
+    replayed = views(made, played.trajectory)
+    assert [view.context for view in replayed] == served(played)
+    assert [view.response.content for view in replayed] == LINES
+    messages = played.trajectory.messages
+    for view, event in zip(replayed, played.events("replied"), strict=True):
+        assert view.context == tuple(messages[index] for index in event.context)
+        assert view.response == messages[event.message]
+
+
+@pytest.mark.parametrize("form", ["json", "hermes"])
+async def test_what_was_told_is_put_together_again_from_the_events_alone(
+    harness: Any, play: Any, form: str
+) -> None:
+    """A harness that differs in its name only renders everything anew, to the same words."""
+    made = harness(PROMPT + BUSY.replace("strict: false", f"strict: false, format: {form}"))
+    played = await play(made, LINES, faults=FAULTS)
+    other = made.model_copy(update={"name": "other"})
+    assert [view.context for view in views(other, played.trajectory)] == served(played)
+
+
+async def test_native_calls_and_results_come_back_with_their_ids(harness: Any, play: Any) -> None:
+    native = harness(
+        "middleware: {protocol: {format: native}, hooks: {before_tool: [{name: loop_guard, "
+        "settings: {repeats: 2}}]}}"
+    )
+    lookup = Call(name="lookup", arguments={"item": "apple"})
+    bad = Call(name="fly")
+    end = Call(name="final", arguments={"answer": "6"})
+
+    def say(*calls: Call) -> Reply:
+        return Reply(text="", calls=calls, stop_reason=StopReason.TOOL_CALLS, model=REF)
+
+    played = await play(native, [say(lookup, bad, lookup), say(bad, end)])
+    assert [view.context for view in views(native, played.trajectory)] == served(played)
+    other = native.model_copy(update={"name": "other"})
+    assert [view.context for view in views(other, played.trajectory)] == served(played)
+
+
+async def test_another_opening_takes_the_place_of_the_old_one(harness: Any, play: Any) -> None:
+    played = await play(harness(PROMPT), [CALC, FINAL])
+    plain = harness('prompt: {system: Short., task: "Q: {{ question }}"}')
+    first, second = views(plain, played.trajectory)
+    assert [m.content for m in first.context] == ["Short.", "Q: What is 2*3?"]
+    assert [m.content for m in second.context] == ["Short.", "Q: What is 2*3?", CALC, "6"]
+    assert first.response.content == CALC
+    assert first.response.sampled
+    assert (first.fault, second.fault) == (None, None)
+
+
+async def test_another_protocol_writes_calls_and_results_anew(harness: Any, play: Any) -> None:
+    said = Reply(text=CALC, token_ids=(1, 2, 3), model=REF)
+    played = await play(harness(), [said, FINAL])
+    same = views(harness(PROMPT), played.trajectory)[0]
+    assert same.response.token_ids == (1, 2, 3)
+    first, second = views(harness(HERMES), played.trajectory)
+    assert first.response.content == f"<tool_call>\n{CALC}\n</tool_call>"
+    assert first.response.token_ids is None
+    assert second.context[-1].content == "<tool_result>6</tool_result>"
+    back = await play(harness(HERMES), [f"<tool_call>{CALC}</tool_call>", "<tool_call>"])
+    assert views(harness(), back.trajectory)[0].response.content == CALC
+
+
+async def test_a_call_the_serving_harness_lacks_is_named(harness: Any, play: Any) -> None:
+    played = await play(harness(), [CALC, FINAL])
+    without = "tools:\n- {name: final, action: final}\n"
+    first, second = views(harness(tools=without), played.trajectory)
+    assert (first.fault, second.fault) == ("unknown_tool", None)
+    assert "calculator" in first.detail
+    narrowed = harness("skills: [{name: s, tools: [final]}]")
+    assert views(narrowed, played.trajectory)[0].fault == "not_offered"
+
+
+async def test_a_reply_that_strict_serving_could_not_read_is_named(harness: Any, play: Any) -> None:
+    lenient = harness("middleware: {protocol: {strict: false}}")
+    played = await play(lenient, [f"Sure: {CALC}", FINAL])
+    assert [view.fault for view in views(lenient, played.trajectory)] == [None, None]
+    first, second = views(harness(), played.trajectory)
+    assert (first.fault, second.fault) == ("not_readable", None)
+    mending = harness("middleware: {hooks: {after_model: [{name: repair_call}]}}")
+    assert views(mending, played.trajectory)[0].fault is None
+
+
+async def test_arguments_the_serving_schema_refuses_are_named(harness: Any, play: Any) -> None:
+    played = await play(harness(), [CALC, FINAL])
+    renamed = harness()
+    tool = renamed.tools[0].model_copy(
+        update={"parameters": {"type": "object", "properties": {"sum": {}}, "required": ["sum"]}}
+    )
+    other = renamed.model_copy(update={"tools": (tool, *renamed.tools[1:])})
+    assert views(other, played.trajectory)[0].fault == "bad_arguments"
+
+
+async def test_the_serving_window_and_cut_apply(harness: Any, play: Any) -> None:
+    long = Observation(text="7" * 400)
+    played = await play(harness(), [CALC, CALC, FINAL], faults=[long, long])
+    narrow = harness("middleware: {context: {keep_tokens: 60, tool_output_tokens: 20}}")
+    third = views(narrow, played.trajectory)[2]
+    assert [m.role for m in third.context] == ["user", "assistant", "user"]
+    assert third.context[-1].content == "7" * 80 + "\n[showing 80 of 400 characters]"
