@@ -13,7 +13,7 @@ from evener.agents.models.local.folder import safetensors_fault
 from evener.agents.models.local.library import library
 from evener.agents.models.local.store import file_sha256
 from evener.agents.models.local.weights import Weights
-from evener.protocols.digest import digest
+from evener.protocols.digest import JsonObject, digest
 from evener.protocols.error import ModelError
 from evener.protocols.model import ModelRef
 
@@ -43,10 +43,10 @@ class Adapters:
 
         Loading equal content again gives the same ref. The weights in force do not change.
         """
-        faults, config = check_adapter(self.weights.model, folder, base_names=self._base_names)
+        faults = check_adapter(self.weights.model, folder, base_names=self._base_names)
         if faults:
             raise _refused(folder, faults)
-        ref = adapter_ref(self._base, name, folder, config)
+        ref = adapter_ref(self._base, name, folder)
         if ref.revision in self._names:
             return ref
         self._loads += 1
@@ -108,25 +108,24 @@ class Adapters:
         return bool((base != adapted).any())
 
 
-def adapter_ref(base: ModelRef, name: str, folder: Path, config: dict[str, Any]) -> ModelRef:
-    """The name of the base with this adapter; the revision covers settings and tensors of both."""
-    settings = {k: v for k, v in config.items() if k != "base_model_name_or_path"}
-    content = {
-        "base": base.revision,
-        "settings": digest(json.loads(json.dumps(settings))),
-        "tensors": file_sha256(folder / TENSORS),
-    }
-    return ModelRef(base=base.base, adapter=name, revision=digest({**content}))
+def adapter_ref(base: ModelRef, name: str, folder: Path) -> ModelRef:
+    """The name of `base` with the adapter in `folder`; the revision covers settings and tensors.
+
+    The name that the settings give the base is left out: the base counts by its own revision.
+    """
+    settings: JsonObject = json.loads((folder / CONFIG).read_text("utf-8"))
+    settings.pop("base_model_name_or_path", None)
+    tensors = file_sha256(folder / TENSORS)
+    revision = digest({"base": base.revision, "settings": settings, "tensors": tensors})
+    return ModelRef(base=base.base, adapter=name, revision=revision)
 
 
-def check_adapter(
-    model: Any, folder: Path, *, base_names: Sequence[str]
-) -> tuple[list[str], dict[str, Any]]:
-    """All that keeps the adapter in `folder` from being served on `model`, and its settings."""
+def check_adapter(model: Any, folder: Path, *, base_names: Sequence[str]) -> list[str]:
+    """All that keeps the adapter in `folder` from being served on `model`; empty where nothing."""
     try:
         config: dict[str, Any] = json.loads((folder / CONFIG).read_text("utf-8"))
     except (OSError, ValueError):
-        return [f"{CONFIG} is missing or is not JSON"], {}
+        return [f"{CONFIG} is missing or is not JSON"]
     faults: list[str] = []
     kind = config.get("peft_type")
     if kind != "LORA":
@@ -140,9 +139,9 @@ def check_adapter(
         faults.append(f"it changes biases (bias={config['bias']!r})")
     broken = safetensors_fault(folder / TENSORS)
     if broken:
-        return [*faults, broken], config
+        return [*faults, broken]
     tensors: dict[str, torch.Tensor] = library("safetensors.torch").load_file(folder / TENSORS)
-    return faults + _tensor_faults(model, tensors), config
+    return faults + _tensor_faults(model, tensors)
 
 
 def _tensor_faults(model: Any, tensors: "dict[str, torch.Tensor]") -> list[str]:
