@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evener.agents.record.atomic import SUFFIX, sync_folder, write_atomically, write_error
 from evener.agents.record.name import safe_name
-from evener.protocols.error import ModelError
+from evener.protocols.error import RunError
 
 SEAL = "sealed.json"
 
@@ -23,11 +23,11 @@ SEAL = "sealed.json"
 def seal(folder: Path) -> str:
     """Make every file durable and write the seal; returns the seal's digest, the folder's identity.
 
-    Raises ModelError for a folder without files or with symbolic links.
+    Raises RunError for a folder without files or with symbolic links.
     """
     files = _files(folder)
     if not files:
-        raise ModelError("nothing to seal: the folder has no files", where=str(folder))
+        raise RunError("nothing to seal: the folder has no files", where=str(folder))
     for file in files:
         with file.open("rb") as opened:
             os.fsync(opened.fileno())
@@ -35,18 +35,44 @@ def seal(folder: Path) -> str:
         file.relative_to(folder).as_posix(): {"size": file.stat().st_size, "sha256": _sha256(file)}
         for file in files
     }
-    text = json.dumps({"files": listing}, indent=1, sort_keys=True) + "\n"
+    text = _text(listing)
     write_atomically(folder / SEAL, text)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text).hexdigest()
 
 
 def verify(folder: Path) -> None:
-    """Raises ModelError that lists every file which is missing, changed or not sealed."""
-    faults = _faults(folder)
-    if faults:
-        raise ModelError(
-            "; ".join(faults), where=str(folder), remedy="it is skipped and nothing is deleted"
-        )
+    """Raises RunError that lists all `faults`."""
+    found = faults(folder)
+    if found:
+        raise RunError("; ".join(found), where=str(folder), remedy="nothing was deleted")
+
+
+def faults(folder: Path) -> tuple[str, ...]:
+    """Every file that is missing, changed or not sealed; empty for a folder that is whole."""
+    try:
+        text = (folder / SEAL).read_bytes()
+        listing: dict[str, dict[str, object]] = json.loads(text)["files"]
+        wanted = {str(name): (entry["size"], entry["sha256"]) for name, entry in listing.items()}
+        damaged = text != _text(listing)
+    except OSError:
+        return (f"no {SEAL}: it was not written to its end",)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        damaged, wanted = True, {}
+    if damaged:
+        return (f"{SEAL} is damaged",)
+    try:
+        there = {file.relative_to(folder).as_posix(): file for file in _files(folder)}
+    except RunError as error:
+        return (error.what,)
+    found = [f"{name} is missing" for name in sorted(wanted.keys() - there.keys())]
+    found += [f"{name} is not sealed" for name in sorted(there.keys() - wanted.keys())]
+    for name in sorted(wanted.keys() & there.keys()):
+        size, sha256 = wanted[name]
+        if there[name].stat().st_size != size:
+            found.append(f"{name} has {there[name].stat().st_size} bytes, {size} were sealed")
+        elif _sha256(there[name]) != sha256:
+            found.append(f"{name} was changed")
+    return tuple(found)
 
 
 def complete(parent: Path) -> tuple[tuple[Path, ...], dict[str, str]]:
@@ -56,9 +82,9 @@ def complete(parent: Path) -> tuple[tuple[Path, ...], dict[str, str]]:
     folders = sorted(parent.iterdir()) if parent.is_dir() else []
     for folder in folders:
         if folder.is_dir() and not folder.name.startswith("."):
-            faults = _faults(folder)
-            if faults:
-                skipped[folder.name] = "; ".join(faults)
+            found = faults(folder)
+            if found:
+                skipped[folder.name] = "; ".join(found)
             else:
                 whole.append(folder)
     return tuple(whole), skipped
@@ -68,12 +94,12 @@ def complete(parent: Path) -> tuple[tuple[Path, ...], dict[str, str]]:
 def sealing(folder: Path) -> Generator[Path]:
     """A folder to write to; sealed and renamed to `folder` when the block ends well, gone if not.
 
-    Raises ModelError where `folder` is taken by something with or without a seal, RunError on a
+    Raises RunError where `folder` is taken by something with or without a seal, RunError on a
     full disk.
     """
-    safe_name(folder.name, what="model folder")
+    safe_name(folder.name, what="folder")
     if folder.exists():
-        raise ModelError("is there already", where=str(folder), remedy="give another name")
+        raise RunError("is there already", where=str(folder), remedy="give another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.*{SUFFIX}"):
         shutil.rmtree(left)  # of a process that was killed
@@ -90,34 +116,11 @@ def sealing(folder: Path) -> Generator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _faults(folder: Path) -> list[str]:
-    try:
-        listing: dict[str, dict[str, object]] = json.loads((folder / SEAL).read_bytes())["files"]
-        wanted = {str(name): (entry["size"], entry["sha256"]) for name, entry in listing.items()}
-    except OSError:
-        return [f"no {SEAL}: it was not written to its end"]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return [f"{SEAL} is damaged"]
-    try:
-        there = {file.relative_to(folder).as_posix(): file for file in _files(folder)}
-    except ModelError as error:
-        return [error.what]
-    faults = [f"{name} is missing" for name in sorted(wanted.keys() - there.keys())]
-    faults += [f"{name} is not sealed" for name in sorted(there.keys() - wanted.keys())]
-    for name in sorted(wanted.keys() & there.keys()):
-        size, sha256 = wanted[name]
-        if there[name].stat().st_size != size:
-            faults.append(f"{name} has {there[name].stat().st_size} bytes, {size} were sealed")
-        elif _sha256(there[name]) != sha256:
-            faults.append(f"{name} was changed")
-    return faults
-
-
 def _files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
-            raise ModelError(f"{path.relative_to(folder)} is a symbolic link", where=str(folder))
+            raise RunError(f"{path.relative_to(folder)} is a symbolic link", where=str(folder))
         if path.is_file() and path != folder / SEAL:
             found.append(path)
     return found
@@ -126,3 +129,7 @@ def _files(folder: Path) -> list[Path]:
 def _sha256(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _text(listing: object) -> bytes:
+    return (json.dumps({"files": listing}, indent=1, sort_keys=True) + "\n").encode()

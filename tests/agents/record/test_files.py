@@ -13,7 +13,7 @@ import pytest
 from evener.agents.record.atomic import write_atomically, write_error
 from evener.agents.record.name import folded, safe_name, slug
 from evener.agents.record.sealed import complete, seal, sealing, verify
-from evener.protocols.error import ModelError, RunError, UserError
+from evener.protocols.error import RunError, UserError
 
 BAD_NAMES = [
     "../../outside",
@@ -130,15 +130,17 @@ def test_the_newest_folder_is_skipped_if_it_is_not_whole_and_is_not_deleted(tmp_
         "m5": "adapter_config.json is missing; more is not sealed",
     }
     assert len(list(tmp_path.iterdir())) == 5
-    with pytest.raises(ModelError, match="was changed"):
+    with pytest.raises(RunError, match="was changed"):
         verify(tmp_path / "m4")
 
 
-@pytest.mark.parametrize("seal_text", ["", "[]", '{"files": 3}', '{"files": {"a": {}}}'])
+@pytest.mark.parametrize(
+    "seal_text", ["", "[]", '{"files": 3}', '{"files": {"a": {}}}', '{"files": {}}']
+)
 def test_a_damaged_seal_is_no_seal(tmp_path: Path, seal_text: str) -> None:
     adapter(tmp_path)
     (tmp_path / "sealed.json").write_text(seal_text)
-    with pytest.raises(ModelError, match=r"sealed\.json is damaged"):
+    with pytest.raises(RunError, match=r"sealed\.json is damaged"):
         verify(tmp_path)
 
 
@@ -167,13 +169,13 @@ def test_an_exception_while_saving_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_taken_or_unsafe_name_links_and_emptiness_are_refused(tmp_path: Path) -> None:
     (tmp_path / "m1").mkdir()
-    with pytest.raises(ModelError, match="is there already"), sealing(tmp_path / "m1"):
+    with pytest.raises(RunError, match="is there already"), sealing(tmp_path / "m1"):
         pass
     with pytest.raises(UserError), sealing(tmp_path / "M2"):
         pass
-    with pytest.raises(ModelError, match="no files"), sealing(tmp_path / "m3"):
+    with pytest.raises(RunError, match="no files"), sealing(tmp_path / "m3"):
         pass
-    with pytest.raises(ModelError, match="symbolic link"), sealing(tmp_path / "m4") as work:
+    with pytest.raises(RunError, match="symbolic link"), sealing(tmp_path / "m4") as work:
         (work / "passwd").symlink_to("/etc/passwd")
     assert [child.name for child in tmp_path.iterdir()] == ["m1"]
 

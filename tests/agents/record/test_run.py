@@ -182,12 +182,13 @@ def test_a_start_that_died_before_the_manifest_is_begun_again(tmp_path: Path) ->
     assert not list(tmp_path.glob(".*.tmp"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_run_is_read_in_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
     with RunFolder.open(tmp_path, MANIFEST) as run:
         run.record.append("x", {})
     tmp_path.chmod(0o555)
     try:
+        if os.access(tmp_path, os.W_OK):
+            pytest.skip("this user may write everywhere")
         with RunFolder.read(tmp_path) as viewer:
             assert list(viewer.record.bodies()) == [{}]
     finally:
