@@ -165,7 +165,9 @@ class Trial:
             if self._screened >= ENOUGH and need * (2 + 1 / rate) > left:
                 return
             short = missing - len(self._picked)
-            size = min(math.ceil(short / rate), int(left / (1 + 2 * rate)))
+            # at most double each time: a failure that never shows must not eat the limit
+            most = max(short, self._screened)
+            size = min(math.ceil(short / rate), most, int(left / (1 + 2 * rate)))
             draws = self._in.supply.take(max(0, size))
             if not draws:
                 return
