@@ -24,9 +24,9 @@ class ScriptedModel:
         self, script: Iterable[Answer] | Rule, *, name: str = "scripted", delay: float = 0.0
     ) -> None:
         self._rule: Rule | None = script if callable(script) else None
-        self._replies = (
-            [] if callable(script) else [script] if isinstance(script, str) else [*script]
-        )
+        if isinstance(script, str):
+            script = [script]
+        self._replies: list[Answer] = [] if callable(script) else [*script]
         self._delay = delay
         self._closed = False
         base = f"scripted:{name}"

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -65,11 +66,11 @@ async def test_equal_requests_at_the_same_time_are_computed_once() -> None:
 
 
 async def test_an_error_is_not_kept() -> None:
-    outcomes = iter([InfraError("down"), "up"])
+    outcomes: Iterator[str | InfraError] = iter([InfraError("down"), "up"])
 
     def rule(request: Request) -> str:
         outcome = next(outcomes)
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, InfraError):
             raise outcome
         return outcome
 
