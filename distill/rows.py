@@ -1,0 +1,207 @@
+"""Accepted episodes become rows of token ids, drawn as the serving harness and engine draw them.
+
+Nothing is tokenised again after this. Only replies that the student sampled carry a loss, each
+with its end-of-turn token; worked examples and replies that led to an error never do.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evener.agents.harness.replay import View, views
+from evener.agents.models.local.render import Renderer
+from evener.distill.mask import cut, join, runs
+from evener.distill.reasoning import prompt_opens_block, thought_fault
+from evener.distill.settings import SftSettings
+from evener.distill.template import end_of_turn, marked_ids, marked_template
+from evener.protocols.digest import Wire, digest
+from evener.protocols.error import DataError
+from evener.protocols.event import Acted, CallRefused, ParseFailed, Replied
+from evener.protocols.harness import Harness
+from evener.protocols.model import StopReason
+from evener.protocols.trajectory import Trajectory
+
+
+class Row(Wire):
+    """Token ids, and the half-open spans of them that carry the loss."""
+
+    task: str
+    kind: str
+    trajectory: str
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def trained(self) -> int:
+        """Tokens with a loss."""
+        return sum(end - start for start, end in self.spans)
+
+
+class RowSet(Wire):
+    """Rows to train on. `refused` counts rows (or whole episodes) left out, `untrained` the single
+    replies inside kept episodes that carry no loss, both by reason."""
+
+    rows: tuple[Row, ...]
+    refused: dict[str, int] = {}
+    untrained: dict[str, int] = {}
+
+    def data_digest(self) -> str:
+        """Digest of all token ids, in order."""
+        return digest([list(row.ids) for row in self.rows])
+
+    def mask_digest(self) -> str:
+        """Digest of all spans, in order."""
+        return digest([[list(span) for span in row.spans] for row in self.rows])
+
+
+class Refused(Exception):
+    """A row or an episode that is not to be trained on, and the reason's name."""
+
+
+def build_rows(
+    episodes: Sequence[Trajectory],
+    harness: Harness,
+    renderer: Renderer,
+    *,
+    settings: SftSettings,
+    model: str,
+) -> RowSet:
+    """The rows of accepted episodes as `harness` would have shown them.
+
+    Raises DataError for a harness or a chat template that no row can be drawn with.
+    """
+    if harness.middleware.protocol.format == "native":
+        raise DataError(
+            "rows cannot be drawn for the native protocol: the provider alone knows its tokens",
+            where=f"harness {harness.name}, middleware.protocol.format",
+            remedy="train under a harness whose protocol is json or hermes",
+        )
+    builder = _Builder(harness, renderer, settings, model)
+    for episode in episodes:
+        builder.add(episode)
+    return RowSet(
+        rows=tuple(builder.rows),
+        refused=dict(builder.refused),
+        untrained=dict(builder.untrained),
+    )
+
+
+class _Builder:
+    def __init__(
+        self, harness: Harness, renderer: Renderer, settings: SftSettings, model: str
+    ) -> None:
+        self.rows: list[Row] = []
+        self.refused: Counter[str] = Counter()
+        self.untrained: Counter[str] = Counter()
+        self._harness = harness
+        self._renderer = renderer
+        self._settings = settings
+        self._end = end_of_turn(renderer, model=model)
+        self._ends = {self._end, renderer.tokenizer.eos_token_id}
+        self._seen: set[str] = set()
+        template = settings.mask == "template"
+        self._marked = marked_template(renderer, model=model) if template else None
+
+    def add(self, episode: Trajectory) -> None:
+        """Add the episode's rows, or count why not."""
+        shown = views(self._harness, episode)
+        try:
+            taught = self._taught(shown, episode)
+            turns = [self._tokens(view) for view in taught]
+        except Refused as refusal:
+            self.refused[str(refusal)] += 1
+            return
+        if not turns:
+            self.refused["no_trainable_token"] += 1
+        done = 0
+        for ids, spans in join(turns):
+            done += len(spans)
+            try:
+                self._keep(episode, taught[done - 1], ids, spans)
+            except Refused as refusal:
+                self.refused[str(refusal)] += 1
+
+    def _taught(self, shown: Sequence[View], episode: Trajectory) -> list[View]:
+        """The turns whose reply carries a loss. Refuses an episode with an action that the serving
+        harness does not have: what followed it could not happen there."""
+        faulty = _faulty_turns(episode)
+        taught: list[View] = []
+        for view in shown:
+            why = faulty.get(view.turn)
+            if view.fault is not None and why is None:
+                raise Refused("unreadable" if view.fault == "not_readable" else "unknown_action")
+            if not view.response.sampled:
+                why = "not_sampled"
+            if why is None:
+                taught.append(view)
+            else:
+                self.untrained[why] += 1
+        return taught
+
+    def _tokens(self, view: View) -> tuple[list[int], list[int]]:
+        """Prompt and reply as ids: sampled ids where they are known, else those of the text."""
+        text = self._renderer.text(view.context)
+        content = self._renderer.defuse(view.response.content)
+        sampled = list(view.response.token_ids or ())
+        if sampled:
+            said = self._renderer.decode(sampled)
+            if not said.rstrip().endswith(view.response.content.rstrip()):
+                raise Refused("mask_mismatch")
+            reply = sampled if sampled[-1] in self._ends else [*sampled, self._end]
+        else:
+            said = content
+            reply = [*self._renderer.encode(content), self._end]
+        if thought_fault(said, opened=prompt_opens_block(text)) is not None:
+            raise Refused("misplaced_thoughts")
+        return self._renderer.encode(text), reply
+
+    def _keep(
+        self, episode: Trajectory, last: View, ids: tuple[int, ...], spans: list[tuple[int, int]]
+    ) -> None:
+        if self._marked is not None:
+            self._second_opinion(last, ids, spans)
+        if len(ids) > self._settings.max_tokens:
+            if self._settings.overlong == "refuse":
+                raise Refused("too_long")
+            ids, spans = cut(ids, spans, max_tokens=self._settings.max_tokens)
+        if not spans:
+            raise Refused("no_trainable_token")
+        content = digest([list(ids), [list(span) for span in spans]])
+        if content in self._seen:
+            raise Refused("duplicate")
+        self._seen.add(content)
+        self.rows.append(
+            Row(
+                task=episode.task.id,
+                kind=episode.task.kind,
+                trajectory=episode.id,
+                ids=ids,
+                spans=tuple(spans),
+            )
+        )
+
+    def _second_opinion(
+        self, last: View, ids: tuple[int, ...], spans: list[tuple[int, int]]
+    ) -> None:
+        """Refuse a row whose spans are not stretches that the chat template marks."""
+        assert self._marked is not None
+        conversation = [*last.context, last.response]
+        drawn, marks = marked_ids(self._renderer, conversation, self._marked)
+        marked = set(runs(marks[: len(ids)]))
+        if tuple(drawn[: len(ids)]) != ids or not marked.issuperset(spans):
+            raise Refused("mask_mismatch")
+
+
+def _faulty_turns(episode: Trajectory) -> dict[int, str]:
+    """Turns whose reply was cut, could not be read, was refused, or met an error."""
+    faulty: dict[int, str] = {}
+    for event in episode.events:
+        match event:
+            case Replied(stop_reason=StopReason.LENGTH):
+                faulty[event.turn] = "cut_by_length"
+            case ParseFailed() | CallRefused():
+                faulty.setdefault(event.turn, "not_executed")
+            case Acted(error_kind=str()):
+                faulty.setdefault(event.turn, "met_an_error")
+            case _:
+                pass
+    return faulty

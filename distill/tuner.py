@@ -1,0 +1,208 @@
+"""The `FineTuner` of a local student: select → rows → train → probe → seal.
+
+Equal data under equal settings are never trained on twice: a sealed adapter with the same key is
+the answer. What fails on the way leaves no adapter.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from evener.agents.models.local.adapter import adapter_ref
+from evener.agents.models.local.engine import default_threads
+from evener.agents.models.local.folder import check_folder
+from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.weights import load_tokenizer
+from evener.distill.adapter import (
+    ROWS,
+    TEMPLATE,
+    AdapterManifest,
+    entries,
+    read_adapter,
+    scratch,
+    seal,
+    set_aside,
+)
+from evener.distill.process import run_worker
+from evener.distill.rows import RowSet, build_rows
+from evener.distill.select import select
+from evener.distill.settings import SftSettings
+from evener.distill.spec import Finished, Line, TrainSpec
+from evener.distill.template import end_of_turn
+from evener.protocols.digest import JsonObject, canonical, digest
+from evener.protocols.error import ModelError
+from evener.protocols.harness import Harness
+from evener.protocols.model import ModelRef
+from evener.protocols.trajectory import Trajectory
+from evener.protocols.wire import ModelTrained
+
+Progress = Callable[[JsonObject], None]
+"""Hears of the rows, of every step, of the probe, and of adapters reused or set aside."""
+
+
+class TrlFineTuner:
+    """Trains LoRA adapters on the model in `model`, each in a process of its own."""
+
+    def __init__(
+        self,
+        model: Path,
+        settings: SftSettings | None = None,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        check_folder(model)
+        self._model = model.resolve()
+        self._settings = settings or SftSettings()
+        self._threads = threads if threads is not None else default_threads()
+        self._progress = progress
+        self._renderer: Renderer | None = None
+
+    async def train(
+        self,
+        trajectories: Sequence[Trajectory],
+        *,
+        name: str,
+        serving: Harness,
+        base: ModelRef,
+        folder: Path,
+        seed: int,
+    ) -> ModelTrained:
+        """An adapter `name` of `base` in `folder`, or a result that says why there is none.
+
+        Raises DataError where the template or the harness admits no rows, InfraError where the
+        training process fails, RunError where the disk is full.
+        """
+        if base.adapter is not None:
+            raise ModelError(
+                f"{base} is an adapter already", remedy="train from the base it belongs to"
+            )
+        rows = await asyncio.to_thread(self.rows, trajectories, serving)
+        self._say("rows", {"rows": len(rows.rows), "refused": {**rows.refused}})
+        if len(rows.rows) < self._settings.min_rows:
+            return self._nothing(rows)
+        key = self._key(rows, serving, base, seed)
+        rejected = folder.with_name(f"{folder.name}.rejected")
+        for place in (folder, rejected):
+            manifest = await asyncio.to_thread(read_adapter, place)
+            if manifest is not None and manifest.key == key:
+                self._say("reused", {"folder": str(place)})
+                return manifest.result(place)
+            moved = set_aside(place)
+            if moved is not None:
+                why = "damaged or incomplete" if manifest is None else "trained from other data"
+                self._say("set_aside", {"folder": str(moved), "reason": why})
+        with scratch(folder) as part:
+            out = part / "adapter"
+            out.mkdir()
+            spec = self._spec(rows, base, seed, out)
+            finished = await run_worker(spec, part, heard=self._hear)
+            manifest = await asyncio.to_thread(
+                self._describe, out, key, name, serving, base, seed, rows, finished
+            )
+            target = folder if manifest.model is not None else rejected
+            await asyncio.to_thread(seal, out, target, manifest)
+        return manifest.result(target)
+
+    def rows(self, trajectories: Sequence[Trajectory], serving: Harness) -> RowSet:
+        """The rows that would be trained on, with everything refused counted."""
+        chosen = select(trajectories, per_task=self._settings.per_task)
+        made = build_rows(
+            chosen.episodes,
+            serving,
+            self.renderer,
+            settings=self._settings,
+            model=self._model.name,
+        )
+        refused = Counter(chosen.refused) + Counter(made.refused)
+        return made.model_copy(update={"refused": dict(refused)})
+
+    @property
+    def renderer(self) -> Renderer:
+        """How messages become tokens: as in the engine, with a tokenizer of its own."""
+        if self._renderer is None:
+            self._renderer = Renderer(load_tokenizer(self._model))
+        return self._renderer
+
+    def _key(self, rows: RowSet, serving: Harness, base: ModelRef, seed: int) -> str:
+        return digest(
+            {
+                "base": base.revision,
+                "data": rows.data_digest(),
+                "mask": rows.mask_digest(),
+                "serving": serving.digest(),
+                "settings": self._settings.document(),
+                "seed": seed,
+            }
+        )
+
+    def _spec(self, rows: RowSet, base: ModelRef, seed: int, out: Path) -> TrainSpec:
+        eos: int | None = self.renderer.tokenizer.eos_token_id
+        end = end_of_turn(self.renderer, model=self._model.name)
+        return TrainSpec(
+            model=str(self._model),
+            base_name=base.base,
+            rows=rows.rows,
+            settings=self._settings,
+            seed=seed,
+            out=str(out),
+            ends=tuple(dict.fromkeys(i for i in (end, eos) if i is not None)),
+            threads=self._threads,
+        )
+
+    def _describe(
+        self,
+        out: Path,
+        key: str,
+        name: str,
+        serving: Harness,
+        base: ModelRef,
+        seed: int,
+        rows: RowSet,
+        finished: Finished,
+    ) -> AdapterManifest:
+        """Add template and rows to the adapter, and say what it is."""
+        template: Any = self.renderer.tokenizer.chat_template
+        if isinstance(template, str):
+            (out / TEMPLATE).write_text(template, "utf-8")
+        lines = "".join(canonical(row.document()) + "\n" for row in rows.rows)
+        (out / ROWS).write_text(lines, "utf-8")
+        faults = finished.probe.faults
+        return AdapterManifest(
+            key=key,
+            name=name,
+            base=base,
+            model=None if faults else adapter_ref(base, name, out),
+            reason="failed its probe: " + "; ".join(faults) if faults else "",
+            serving_harness=serving.digest(),
+            data_digest=rows.data_digest(),
+            mask_digest=rows.mask_digest(),
+            settings=self._settings,
+            seed=seed,
+            rows=len(rows.rows),
+            refused=rows.refused,
+            untrained=rows.untrained,
+            row_tokens=sum(len(row.ids) for row in rows.rows),
+            trained_tokens=sum(row.trained for row in rows.rows),
+            finished=finished,
+            files=entries(out),
+        )
+
+    def _nothing(self, rows: RowSet) -> ModelTrained:
+        counts = ", ".join(f"{reason} {n}" for reason, n in sorted(rows.refused.items()))
+        return ModelTrained(
+            model=None,
+            rows=len(rows.rows),
+            refused=rows.refused,
+            reason=f"nothing_to_train: {len(rows.rows)} rows of at least "
+            f"{self._settings.min_rows}; refused: {counts or 'none'}",
+        )
+
+    def _hear(self, line: Line) -> None:
+        self._say(line.kind, line.document())
+
+    def _say(self, kind: str, body: JsonObject) -> None:
+        if self._progress is not None:
+            self._progress({**body, "kind": kind})
