@@ -73,5 +73,6 @@ def blocked(effects: Sequence[Effect]) -> str | None:
     for effect in effects:
         if isinstance(effect, Halt):
             raise EpisodeOver("loop_guard", effect.text)
-    texts = [effect.text for effect in effects if isinstance(effect, Block | Remind)]
-    return "\n".join(texts) if texts else None
+        if isinstance(effect, Block):
+            return effect.text
+    return None

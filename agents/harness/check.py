@@ -37,7 +37,7 @@ def check(harness: Harness, actions: Sequence[ActionSpec]) -> None:
         raise HarnessError("an empty stop string stops everything", where="middleware.loop.stop")
     _way_out(harness, actions)
     for skills in ((), *((skill,) for skill in harness.skills)):
-        opening(harness, "a task with {braces} and {{ more }}", skills=skills)
+        opening(harness, "a task with 12 {braces} and {{ more }}", skills=skills)
 
 
 def _names(harness: Harness) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from evener.agents.harness import observation, parse
 from evener.agents.harness.context import Account
 from evener.agents.harness.runtime import Opening, Runtime
-from evener.agents.hooks.effect import Block, Effect, HookState, Remind
+from evener.agents.hooks.effect import Block, Effect, HookState, Remind, Stage
 from evener.protocols.error import EvenerError, InfraError
 from evener.protocols.event import (
     Activated,
@@ -92,7 +92,13 @@ class Episode:
             self.activate("memory", self.runtime.harness.memory.policy)
             self.log(Remembered(turn=0, action="recalled", entry=note.name))
         self.refresh()
-        screen = self.session.observation()
+        try:
+            screen = self.session.observation()
+        except EvenerError:
+            raise
+        except Exception as error:
+            what = f"the first screen failed: {type(error).__name__}: {error}"
+            raise InfraError(what, kind="environment") from error
         if screen.text and screen.text != self.task.prompt:
             text = observation.safe(screen.text)
             tokens = self.runtime.harness.middleware.context.tool_output_tokens
@@ -195,7 +201,7 @@ class Episode:
             raise InfraError(what, kind="environment") from error
 
     def ask_hooks(self, state: HookState) -> tuple[Effect, ...]:
-        """What the hooks of a stage want: reminders, and then at most one thing more. Recorded."""
+        """What the hooks of a stage want: one thing, or several reminders. It is recorded."""
         hooks = self.runtime.hooks[state.stage]
         if not hooks:
             return ()
@@ -206,29 +212,35 @@ class Episode:
             menu=self.opening.menu,
             example=self.opening.example,
         )
-        effects: list[Effect] = []
+        wanted: list[tuple[str, Effect]] = []
         for name, hook in hooks:
-            part = f"middleware.hooks.{state.stage}[{name}]"
-            effect = hook(replace(state, fired=self._fired[part]))
-            if effect is None:
-                continue
-            self._fired[part] += 1
-            self.activate(part)
-            self.log(
-                HookFired(
-                    turn=self.turn,
-                    hook=name,
-                    stage=state.stage,
-                    effect=effect.word,
-                    detail=effect.text,
-                )
-            )
-            if isinstance(effect, Remind | Block):
-                self.reminded.add(part)
-            effects.append(effect)
-            if not isinstance(effect, Remind):
+            fired = self._fired[_hook_path(state.stage, name)]
+            effect = hook(replace(state, fired=fired))
+            if effect is not None and not isinstance(effect, Remind):
+                # what stops or repeats an attempt leaves nothing to be reminded of
+                wanted = [(name, effect)]
                 break
-        return tuple(effects)
+            if effect is not None:
+                wanted.append((name, effect))
+        for name, effect in wanted:
+            self._record(state.stage, name, effect)
+        return tuple(effect for _, effect in wanted)
+
+    def _record(self, stage: Stage, name: str, effect: Effect) -> None:
+        part = _hook_path(stage, name)
+        self._fired[part] += 1
+        self.activate(part)
+        self.log(
+            HookFired(
+                turn=self.turn, hook=name, stage=stage, effect=effect.word, detail=effect.text
+            )
+        )
+        if isinstance(effect, Remind | Block):
+            self.reminded.add(part)
+
+
+def _hook_path(stage: Stage, name: str) -> str:
+    return f"middleware.hooks.{stage}[{name}]"
 
 
 def turn_seed(seed: int, attempt: int, turn: int) -> int:

@@ -11,7 +11,7 @@ from evener.agents.harness import template
 from evener.agents.harness.memory import text_of
 from evener.agents.harness.schema import types_of
 from evener.agents.harness.tool import ReadyTool, Toolbox
-from evener.protocols.digest import JsonObject
+from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.harness import ExampleTurn, Harness, Note, Skill
 from evener.protocols.message import Call, Message, Origin
 from evener.protocols.model import ToolSpec
@@ -37,7 +37,7 @@ class Menu:
                     "name": tool.name,
                     "description": tool.tool.description,
                     "arguments": list(tool.arguments.names),
-                    "parameters": tool.tool.parameters,
+                    "parameters": json.loads(canonical(tool.tool.parameters)),
                 }
                 for tool in self._tools
             ]

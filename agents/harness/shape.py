@@ -49,4 +49,4 @@ def looks_like_call(text: str, offered: Sequence[str]) -> bool:
     """Whether a reader would say that somebody tried to call a tool here."""
     if _CALL_LIKE.search(text):
         return True
-    return any(re.search(rf"(?<!\w){re.escape(name)}\s*\(", text) for name in offered)
+    return any(re.search(rf"(?<!\w){re.escape(name)}\(", text) for name in offered)

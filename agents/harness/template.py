@@ -59,7 +59,7 @@ def _number(text: object) -> str:
 
 def _json(value: object) -> str:
     """Filter `tojson`: JSON as it is written in calls (jinja2's own escapes it for HTML)."""
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _environment() -> SandboxedEnvironment:

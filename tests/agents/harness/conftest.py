@@ -30,8 +30,14 @@ def spec(name: str, *, final: bool = False, **arguments: str) -> ActionSpec:
 class Desk:
     """One episode. `answer` is the right one; `faults` are raised or shown instead of results."""
 
-    def __init__(self, task: Task, answer: str, faults: Sequence[Observation | Exception]) -> None:
-        self.task = task
+    def __init__(
+        self,
+        task: Task,
+        answer: str,
+        faults: Sequence[Observation | Exception],
+        screen: str | None = None,
+    ) -> None:
+        self.screen = task.prompt if screen is None else screen
         self.answer = answer
         self.faults = list(faults)
         self.given: str | None = None
@@ -39,7 +45,7 @@ class Desk:
         self.running = 0
 
     def observation(self) -> Observation:
-        return Observation(text=self.task.prompt)
+        return Observation(text=self.screen)
 
     def actions(self) -> tuple[ActionSpec, ...]:
         return (
@@ -154,9 +160,10 @@ async def play_episode(
     answer: str = "6",
     faults: Sequence[Observation | Exception] = (),
     attempt: int = 0,
+    screen: str | None = None,
 ) -> Played:
     task = Task(id="t1", split=Split.MINE, kind="calc", prompt=question)
-    desk, student = Desk(task, answer, faults), Student(lines)
+    desk, student = Desk(task, answer, faults, screen), Student(lines)
     key = make_key(harness, task, attempt=attempt)
     trajectory = await run_episode(desk, task, harness, student, key=key, sampling_seed=key.seed)
     return Played(trajectory, desk, student)

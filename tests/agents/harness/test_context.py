@@ -3,6 +3,7 @@
 from typing import Any
 
 from evener.agents.harness.context import Account
+from evener.agents.harness.replay import views
 from evener.protocols.harness import Context
 from evener.protocols.message import Message
 
@@ -120,14 +121,12 @@ tools:
 
 
 async def test_a_first_screen_of_its_own_stays_with_the_opening(harness: Any, play: Any) -> None:
-    played = await play(harness(), [CALC, FINAL])
-    assert [m.origin for m in played.trajectory.messages] == [
-        "prompt",
-        "student",
-        "observation",
-        "student",
-        "observation",
-    ]
+    narrow = harness("middleware: {context: {keep_tokens: 1}}")
+    played = await play(narrow, [CALC, FINAL], screen="Welcome to the desk.")
+    for request in played.student.requests:
+        assert [m.content for m in request.messages] == ["What is 2*3?", "Welcome to the desk."]
+    replayed = views(narrow, played.trajectory)
+    assert [view.context for view in replayed] == [r.messages for r in played.student.requests]
 
 
 async def test_several_calls_read_leniently_say_which_was_made(harness: Any, play: Any) -> None:

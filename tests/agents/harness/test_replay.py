@@ -1,8 +1,12 @@
 """A recorded episode seen again: as it was served, and as another harness would serve it."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from evener.agents.harness.replay import views
 from evener.protocols.message import Call
@@ -79,6 +83,59 @@ async def test_what_was_told_is_put_together_again_from_the_events_alone(
     played = await play(made, LINES, faults=FAULTS)
     other = made.model_copy(update={"name": "other"})
     assert [view.context for view in views(other, played.trajectory)] == served(played)
+
+
+POOL = [
+    *LINES,
+    "",
+    "lookup(apple)",
+    f"<tool_call>{CALC}</tool_call>",
+    f"<tool_call>\n{CALC}\n{FINAL.replace('6', '9')}\n</tool_call>",
+    '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
+    "It is 6. <DONE>",
+    "{'name': 'lookup', 'arguments': {'item': 'pear'}}",
+]
+HOOKS = {
+    "after_model": ["repair_call", "require_action", "ask_for_help"],
+    "before_tool": ["loop_guard", "validate_arguments"],
+    "after_tool": ["retry", "ask_for_help"],
+    "before_finish": ["verify_answer", "require_action"],
+}
+FAULTY = [Observation(text="x" * n, error_kind=k) for n in (0, 9, 99) for k in (None, "timeout")]
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+@given(st.data())
+def test_whatever_happens_a_replay_is_what_was_served(
+    harness: Any, play: Any, data: st.DataObject
+) -> None:
+    chosen = {
+        stage: data.draw(st.lists(st.sampled_from(n), unique=True)) for stage, n in HOOKS.items()
+    }
+    hooks = {stage: [{"name": name} for name in names] for stage, names in chosen.items()}
+    form = data.draw(st.sampled_from(["json", "hermes"]))
+    made = harness(
+        f"""
+prompt: {{system: "{{{{ tools }}}}", examples: [[{{role: assistant, call: {{name: final}}}}]]}}
+skills: [{{name: s, when: {{tools: [lookup]}}, tools: [calculator, final], text: Go on.}}]
+middleware:
+  protocol: {{format: {form}, strict: {str(data.draw(st.booleans())).lower()}}}
+  loop: {{max_turns: 6, stop: [<DONE>]}}
+  context: {{keep_tokens: {data.draw(st.integers(1, 200))}, tool_output_tokens: 10}}
+  hooks: {json.dumps(hooks)}
+"""
+    )
+    lines = data.draw(st.lists(st.sampled_from(POOL), min_size=1, max_size=6))
+    faults = data.draw(st.lists(st.sampled_from(FAULTY), max_size=4))
+    played = asyncio.run(play(made, lines, faults=faults))
+    assert [view.context for view in views(made, played.trajectory)] == served(played)
+    other = made.model_copy(update={"name": "other"})
+    assert [view.context for view in views(other, played.trajectory)] == served(played)
+    assert len(played.student.requests) <= 6
+    again = type(played.trajectory).model_validate_json(played.trajectory.model_dump_json())
+    assert again.digest() == played.trajectory.digest()
 
 
 async def test_native_calls_and_results_come_back_with_their_ids(harness: Any, play: Any) -> None:
