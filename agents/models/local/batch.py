@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evener.agents.models.local.attention import Run
 from evener.agents.models.local.draw import draw, generator_of
 from evener.agents.models.local.prefix import BLOCK, PrefixCache, block_keys
 from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.run import runs_of
 from evener.agents.models.local.slot import Slots
 from evener.agents.models.local.weights import Weights
 from evener.protocols.model import Sampling, StopReason
@@ -69,6 +71,7 @@ class Batch:
         self._prefix = prefix
         self._slots = Slots(weights.geometry, dtype=weights.dtype, device=weights.device)
         self._owner = ""
+        self._runs: list[Run] = []
         self.rows: list[Row] = []
 
     def fits(self, rows: Sequence[Row]) -> bool:
@@ -106,7 +109,7 @@ class Batch:
         device = self._weights.device
         ids = torch.tensor([[row.out[-1]] for row in self.rows], device=device)
         positions = torch.tensor([[row.length] for row in self.rows], device=device)
-        logits = self._weights.forward(self._slots, 0, ids, positions)
+        logits = self._weights.forward(self._slots, 0, ids, positions, runs=self._runs)
         for row in self.rows:
             row.length += 1
         self._choose(self.rows, logits)
@@ -116,16 +119,13 @@ class Batch:
 
     def drop(self, row: Row) -> None:
         """A row whose reply nobody waits for leaves."""
-        slot = self.rows.index(row)
-        last = len(self.rows) - 1
-        if slot != last:
-            self._slots.move(last, slot, self.rows[last].length)
-            self.rows[slot] = self.rows[last]
-        self.rows.pop()
+        self._remove(row)
+        self._runs = runs_of([row.ids for row in self.rows])
 
     def clear(self) -> None:
         """Drop every row and give back the memory, the prefix cache included."""
         self.rows.clear()
+        self._runs = []
         self._slots.release()
         self._prefix.clear()
 
@@ -148,20 +148,21 @@ class Batch:
 
     def _groups(self, rows: Sequence[Row], keys: dict[int, list[bytes]]) -> list[list[Row]]:
         """Give rows their slots, recall what is cached, and group by what is left to read."""
-        waiting = sorted(rows, key=lambda row: len(row.ids) - self._held(keys[id(row)]))
         groups: list[list[Row]] = []
-        for row in waiting:
+        shortest = longest = 0
+        # in the order of their tokens those that begin alike are neighbours
+        for row in sorted(rows, key=lambda row: row.ids):
             self._recall(row, keys[id(row)], slot=len(self.rows))
             self.rows.append(row)
             left = len(row.ids) - row.length
-            alone = left > _PIECE_TOKENS
-            if not groups or alone or left * (len(groups[-1]) + 1) > _GROUP_TOKENS:
+            shortest, longest = min(shortest, left), max(longest, left)
+            size = longest * (len(groups[-1]) + 1) if groups else 0
+            uneven = longest > 2 * shortest + BLOCK
+            if not groups or uneven or size > _GROUP_TOKENS or longest > _PIECE_TOKENS:
                 groups.append([])
+                shortest = longest = left
             groups[-1].append(row)
         return groups
-
-    def _held(self, keys: Sequence[bytes]) -> int:
-        return self._prefix.count(keys) * BLOCK
 
     def _recall(self, row: Row, keys: Sequence[bytes], *, slot: int) -> None:
         blocks = self._prefix.match(keys)
@@ -229,8 +230,20 @@ class Batch:
         finished = [row for row in self.rows if row.stop_reason is not None]
         for row in finished:
             self._store(row)
-            self.drop(row)
+            self._remove(row)
+        self._runs = runs_of([row.ids for row in self.rows])
         return finished
+
+    def _remove(self, row: Row) -> None:
+        """Fill the gap so that rows that begin alike stay neighbours: one move a run."""
+        gap = self.rows.index(row)
+        for end in [run.last for run in runs_of([r.ids for r in self.rows]) if run.last > gap]:
+            last = end - 1
+            if last != gap:
+                self._slots.move(last, gap, self.rows[last].length)
+                self.rows[gap] = self.rows[last]
+            gap = last
+        self.rows.pop()
 
     def _store(self, row: Row, *, slot: int | None = None) -> None:
         place = self.rows.index(row) if slot is None else slot

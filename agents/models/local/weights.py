@@ -5,10 +5,11 @@ answer wrongly for (recurrent state, its own cache) is refused, not served.
 """
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from evener.agents.models.local.attention import ATTENTION, Run, register, shared_runs
 from evener.agents.models.local.library import library
 from evener.agents.models.local.slot import Geometry, Slots
 from evener.protocols.error import ModelError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 Dtype: TypeAlias = Literal["float32", "bfloat16", "auto"]
 
-ATTENTION = "evener_sdpa"
 _PLAIN = "eager"
 
 
@@ -31,7 +31,7 @@ class Weights:
         import torch
 
         transformers = library("transformers")
-        _register_attention()
+        register()
         self.device = device
         self._vocabulary = len(tokenizer)
         half = resolve_dtype(dtype, device=device) == "bfloat16"
@@ -64,11 +64,13 @@ class Weights:
         positions: "torch.Tensor",
         *,
         pad: "torch.Tensor | None" = None,
+        runs: Sequence[Run] = (),
     ) -> "torch.Tensor":
         """Logits [rows, vocabulary] in float32 after each row's last token.
 
         `ids` and `positions` are [rows, tokens] for the rows from slot `first` on. `pad` marks
-        entries that belong to no row, always before a row's own; their position is 0.
+        entries that belong to no row, always before a row's own; their position is 0. `runs` are
+        rows that begin alike, where the caller knows some.
         """
         import torch
 
@@ -76,14 +78,15 @@ class Weights:
         columns = slots.aim(first, positions, padding)
         hidden = torch.arange(columns, device=ids.device) > positions[:, None, :, None]
         mask = torch.zeros(hidden.shape, dtype=self.dtype, device=ids.device)
-        output = self.model(
-            input_ids=ids,
-            attention_mask=mask.masked_fill_(hidden, float("-inf")),
-            position_ids=positions,
-            past_key_values=slots.cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
+        with shared_runs(runs):
+            output = self.model(
+                input_ids=ids,
+                attention_mask=mask.masked_fill_(hidden, float("-inf")),
+                position_ids=positions,
+                past_key_values=slots.cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
         logits: torch.Tensor = output.logits[:, -1].float()
         return logits
 
@@ -102,7 +105,7 @@ class Weights:
                 # softcaps and sinks are known to the library's own attention alone
                 for attention in (ATTENTION, _PLAIN):
                     self.model.set_attn_implementation(attention)
-                    batched = self._in_two_pieces(geometry, ids)
+                    batched = self._in_pieces(geometry, ids)
                     off = float((batched - expected).abs().max() / (expected.std() + 1e-6))
                     if off < bound:
                         return geometry
@@ -125,8 +128,8 @@ class Weights:
             bytes_per_token=2 * len(layers) * heads * width * self.dtype.itemsize,
         )
 
-    def _in_two_pieces(self, geometry: Geometry, ids: "torch.Tensor") -> "torch.Tensor":
-        """The last logits by way of slots: a piece, then the rest with one column of padding."""
+    def _in_pieces(self, geometry: Geometry, ids: "torch.Tensor") -> "torch.Tensor":
+        """The last logits by way of slots: a piece, a padded piece, and one token that shares."""
         import torch
 
         size = ids.shape[1]
@@ -136,11 +139,13 @@ class Weights:
         positions = torch.arange(size, device=self.device)[None]
         self.forward(slots, 0, ids[:, :cut], positions[:, :cut])
         zero = torch.zeros(1, 1, dtype=torch.long, device=self.device)
-        rest = torch.cat([zero, ids[:, cut:]], dim=1)
-        places = torch.cat([zero, positions[:, cut:]], dim=1)
+        rest = torch.cat([zero, ids[:, cut:-1]], dim=1)
+        places = torch.cat([zero, positions[:, cut:-1]], dim=1)
         pad = torch.zeros_like(rest, dtype=torch.bool)
         pad[:, 0] = True
-        return self.forward(slots, 0, rest, places, pad=pad)[0]
+        self.forward(slots, 0, rest, places, pad=pad)
+        shared = [Run(0, 1, cut)]
+        return self.forward(slots, 0, ids[:, -1:], positions[:, -1:], runs=shared)[0]
 
 
 def resolve_dtype(dtype: Dtype, *, device: str) -> Literal["float32", "bfloat16"]:
@@ -187,40 +192,6 @@ def quiet_bars() -> Generator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
-
-
-def _register_attention() -> None:
-    """Attention without copies of grouped keys: the library repeats them whenever a mask is given.
-
-    On one CPU thread that copy costs more than the attention itself.
-    """
-    import torch.nn.functional as nn
-
-    interface = library("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
-    if ATTENTION in interface.valid_keys():
-        return
-
-    def attend(
-        module: Any,
-        query: "torch.Tensor",
-        key: "torch.Tensor",
-        value: "torch.Tensor",
-        mask: "torch.Tensor | None",
-        scaling: float | None = None,
-        **_options: Any,
-    ) -> "tuple[torch.Tensor, None]":
-        output = nn.scaled_dot_product_attention(
-            query,
-            key,
-            value,
-            attn_mask=mask,
-            is_causal=mask is None and query.shape[2] > 1,
-            scale=scaling,
-            enable_gqa=query.shape[1] != key.shape[1],
-        )
-        return output.transpose(1, 2).contiguous(), None
-
-    interface.register(ATTENTION, attend)
 
 
 def _window(config: Any, tokenizer: Any) -> int:

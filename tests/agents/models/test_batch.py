@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from evener.agents.models.local.attention import Run
 from evener.agents.models.local.batch import Batch, Row
 from evener.agents.models.local.prefix import BLOCK, PrefixCache
 from evener.agents.models.local.render import Renderer
@@ -19,6 +20,7 @@ class CountingWeights(Weights):
 
     def __init__(self, folder: Path, tokenizer: Any) -> None:
         self.computed = 0
+        self.runs: list[Sequence[Run]] = []
         super().__init__(folder, tokenizer)
 
     def forward(
@@ -29,9 +31,11 @@ class CountingWeights(Weights):
         positions: torch.Tensor,
         *,
         pad: torch.Tensor | None = None,
+        runs: Sequence[Run] = (),
     ) -> torch.Tensor:
         self.computed += ids.numel() if pad is None else int((~pad).sum())
-        return super().forward(slots, first, ids, positions, pad=pad)
+        self.runs.append(runs)
+        return super().forward(slots, first, ids, positions, pad=pad, runs=runs)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +133,22 @@ def test_a_second_turn_computes_only_what_is_new(
     generate(batch, [row(first.ids + first.out + prompt(7, 3), limit=1)])
     # all stored blocks are whole; the last sampled token was never an input
     assert weights.computed - before == 1 + 3
+
+
+def test_rows_that_begin_alike_read_their_beginning_once_and_answer_the_same(
+    weights: CountingWeights, renderer: Renderer
+) -> None:
+    def rows() -> list[Row]:
+        some = [row(prompt(50, 100) + prompt(n, 4 + n), limit=3 + n) for n in range(6)]
+        others = [row(prompt(51, 80) + prompt(n, 20 - n), limit=9 - n) for n in range(6)]
+        return [pair for both in zip(some, others, strict=True) for pair in both]
+
+    weights.runs.clear()
+    together = generate(new_batch(weights, renderer), rows())
+    shared = {run.columns for runs in weights.runs for run in runs}
+    assert {100, 80} <= shared
+    assert max(len(runs) for runs in weights.runs) <= 3
+    assert together == [generate(new_batch(weights, renderer), [one])[0] for one in rows()]
 
 
 def test_another_owner_shares_nothing(weights: CountingWeights, renderer: Renderer) -> None:
