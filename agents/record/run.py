@@ -72,6 +72,26 @@ class RunFolder:
         finally:
             database.close()
 
+    @classmethod
+    @contextlib.contextmanager
+    def change(cls, path: Path) -> Generator["RunFolder"]:
+        """Write to a run that is there, for a person: a rollback, a proposal. Holds the lock, keeps
+        the manifest, begins no session."""
+        if not path.is_dir():
+            raise RunError("no such run folder", where=str(path))
+        manifest = Manifest.load(path / MANIFEST)
+        lock = Lock.acquire(path / LOCK)
+        try:
+            database = Database.open(path / EVENTS)
+            try:
+                past = sessions(database)
+                record = Record(database, session=past[-1].id if past else 0)
+                yield cls(path=path, manifest=manifest, record=record)
+            finally:
+                database.close()
+        finally:
+            lock.release()
+
     @property
     def harness(self) -> Path:
         """Folder of the harness registry."""

@@ -5,7 +5,6 @@ and so knows better, calls it `interrupted`.
 """
 
 import os
-import resource
 import socket
 import threading
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from evener.agents.record.schema import Database
+from evener.agents.record.usage import process_cpu_seconds
 from evener.protocols.error import RunError
 
 State: TypeAlias = Literal["running", "interrupted", "finished", "budget"]
@@ -24,7 +24,7 @@ _attributed = 0.0  # CPU-seconds of this process that an earlier session of it h
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """One session: Unix times, the process, and the CPU-seconds of it and its ended children."""
+    """One session: Unix times, the process, and the CPU-seconds of its tree."""
 
     id: int
     state: State
@@ -60,7 +60,7 @@ class Session:
         self._thread.start()
 
     def cpu_seconds(self) -> float:
-        """Of the whole run so far: all sessions, this process and its children that have ended."""
+        """Of the whole run so far: all sessions, and the process tree of this one."""
         return self.earlier + self._own()
 
     def end_as(self, state: Literal["finished", "budget"]) -> None:
@@ -100,9 +100,3 @@ def sessions(database: Database) -> tuple[SessionRow, ...]:
             "SELECT id, state, started, beat, pid, host, cpu_seconds FROM sessions ORDER BY id"
         )
     )
-
-
-def process_cpu_seconds() -> float:
-    """User and system time of this process and of its children that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in used)

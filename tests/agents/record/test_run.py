@@ -12,8 +12,9 @@ import pytest
 
 from evener.agents.record.manifest import Manifest, code_digest, libraries
 from evener.agents.record.run import RunFolder
-from evener.agents.record.session import Session, process_cpu_seconds, sessions
+from evener.agents.record.session import Session, sessions
 from evener.agents.record.store import Record
+from evener.agents.record.usage import process_cpu_seconds
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import RunError
 
@@ -26,7 +27,7 @@ MANIFEST = Manifest(
     python="3.11.9",
 )
 
-# Runs 30 steps of 0.05 s in a run folder, skipping those that the log has.
+# Runs 30 steps of some seconds each in a run folder, skipping those that the log has.
 STEPS = """
 import json, signal, sys, time
 from pathlib import Path
@@ -44,7 +45,7 @@ try:
         print("ready", flush=True)
         for number in range(30):
             if number not in done:
-                time.sleep(0.05)
+                time.sleep(float(sys.argv[3]))
                 run.record.append("step", {"n": number})
         run.session.end_as("finished")
 except KeyboardInterrupt:
@@ -52,10 +53,10 @@ except KeyboardInterrupt:
 """
 
 
-def steps(path: Path) -> subprocess.Popen[str]:
+def steps(path: Path, *, seconds: float = 0.02) -> subprocess.Popen[str]:
     manifest = MANIFEST.model_dump_json()
     return subprocess.Popen(
-        [sys.executable, "-c", STEPS, str(path), manifest],
+        [sys.executable, "-c", STEPS, str(path), manifest, str(seconds)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -195,11 +196,26 @@ def test_a_run_is_read_in_a_folder_that_may_not_be_written_to(tmp_path: Path) ->
         tmp_path.chmod(0o755)
 
 
+def test_a_person_changes_a_run_under_its_lock_without_a_new_session(tmp_path: Path) -> None:
+    with RunFolder.open(tmp_path, MANIFEST):
+        refused = pytest.raises(RunError, match="in use by process")
+        with refused, RunFolder.change(tmp_path):
+            pass
+    with RunFolder.change(tmp_path) as run:
+        run.record.append("rollback", {})
+        assert run.manifest == MANIFEST
+    with RunFolder.read(tmp_path) as viewer:
+        assert len(viewer.sessions()) == 1
+        assert [entry.session for entry in viewer.record.entries("rollback")] == [1]
+    with pytest.raises(RunError, match="no such run folder"), RunFolder.change(tmp_path / "none"):
+        pass
+
+
 # Two processes, and the death of one
 
 
 def test_a_second_process_is_refused_with_the_first_ones_pid_and_host(tmp_path: Path) -> None:
-    with steps(tmp_path) as first:
+    with steps(tmp_path, seconds=60) as first:
         ready(first)
         with steps(tmp_path) as second:
             _, complaint = second.communicate(timeout=30)
@@ -207,7 +223,8 @@ def test_a_second_process_is_refused_with_the_first_ones_pid_and_host(tmp_path: 
         assert f"in use by process {first.pid} on {os.uname().nodename}" in complaint
         with RunFolder.read(tmp_path) as viewer:
             assert viewer.state == "running"
-        assert first.wait(timeout=30) == 0
+        first.terminate()
+        assert first.wait(timeout=30) == 143
 
 
 def test_the_same_process_cannot_open_a_run_twice(tmp_path: Path) -> None:
@@ -225,7 +242,7 @@ def test_a_stopped_run_is_interrupted_and_does_only_what_is_missing(
 ) -> None:
     with steps(tmp_path) as first:
         ready(first)
-        time.sleep(0.3)
+        time.sleep(0.2)
         first.send_signal(number)
         assert first.wait(timeout=30) == code
     with RunFolder.read(tmp_path) as viewer:
@@ -306,3 +323,20 @@ def test_the_heartbeat_writes_cpu_seconds_while_the_run_goes_on(tmp_path: Path) 
     assert row.state == "running"
     assert row.cpu_seconds >= 0.1
     assert row.beat > row.started
+
+
+def test_cpu_seconds_of_a_child_count_while_it_runs_and_once(tmp_path: Path) -> None:
+    script = (
+        "import time\nwhile time.process_time() < 0.5: pass\nprint('burnt', flush=True)\ninput()\n"
+    )
+    before = process_cpu_seconds()
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        running = process_cpu_seconds() - before
+        child.communicate("\n")
+    ended = process_cpu_seconds() - before
+    assert running >= 0.45
+    assert ended <= running + 0.3
