@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -105,19 +106,29 @@ def _short(value: JsonValue) -> str:
 
 def code_digest() -> str:
     """SHA-256 over evener's sources and data files, the same for every way of installing it."""
-    found: dict[str, bytes] = {}
-    for layer in LAYERS:
-        spec = find_spec(layer)
-        for place in (spec.submodule_search_locations if spec else None) or ():
-            root = Path(place)
-            for file in sorted(root.rglob("*")):
-                if file.suffix in SUFFIXES and file.is_file():
-                    name = f"{layer.replace('.', '/')}/{file.relative_to(root).as_posix()}"
-                    found[name] = file.read_bytes()
+    specs = ((layer, find_spec(layer)) for layer in LAYERS)
+    return tree_digest(
+        {
+            layer.replace(".", "/"): Path(place)
+            for layer, spec in specs
+            for place in (spec.submodule_search_locations if spec else None) or ()
+        }
+    )
+
+
+def tree_digest(folders: Mapping[str, Path]) -> str:
+    """SHA-256 over the source and data files of folders that are known by these names."""
+    found = {
+        f"{name}/{file.relative_to(folder).as_posix()}": file
+        for name, folder in folders.items()
+        for file in folder.rglob("*")
+        if file.suffix in SUFFIXES and file.is_file()
+    }
     total = hashlib.sha256()
     for name in sorted(found):
-        total.update(f"{name}\0{len(found[name])}\0".encode())
-        total.update(found[name])
+        content = found[name].read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode())
+        total.update(content)
     return total.hexdigest()
 
 

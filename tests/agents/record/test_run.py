@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evener.agents.record.manifest import Manifest, code_digest, libraries
+from evener.agents.record.manifest import Manifest, libraries, tree_digest
 from evener.agents.record.run import RunFolder
 from evener.agents.record.session import Session, sessions
 from evener.agents.record.store import Record
@@ -133,10 +133,29 @@ def test_other_library_versions_are_logged_and_do_not_stop_the_run(tmp_path: Pat
 
 def test_a_manifest_of_this_installation_names_code_and_libraries() -> None:
     made = Manifest.of({}, digests={}, seeds={})
-    assert made.code == code_digest()
     assert len(made.code) == 64
     assert "pydantic" in libraries()
     assert Manifest.model_validate_json(made.text()) == made
+
+
+def test_the_code_digest_is_over_names_and_contents_and_not_over_places(tmp_path: Path) -> None:
+    split, whole = tmp_path / "split", tmp_path / "whole"
+    for path in (split / "pkg" / "a.py", split / "sub" / "b.yaml", whole / "a.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(path.suffix)
+    (whole / "sub").mkdir()
+    (whole / "sub" / "b.yaml").write_text(".yaml")
+    (whole / "a.pyc").write_text("compiled")
+    first = tree_digest({"pkg": split / "pkg", "pkg/sub": split / "sub"})
+    assert (
+        first
+        == tree_digest({"pkg": whole})
+        == tree_digest({"pkg": whole, "pkg/sub": whole / "sub"})
+    )
+    (whole / "sub" / "b.yaml").write_text(".yAml")
+    changed = tree_digest({"pkg": whole})
+    (whole / "sub" / "b.yaml").rename(whole / "sub" / "c.yaml")
+    assert len({first, changed, tree_digest({"pkg": whole})}) == 3
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"config": {}}', b"\xff\xfe"])
