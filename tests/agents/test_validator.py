@@ -412,6 +412,18 @@ async def test_a_pair_that_stays_infra_is_left_out_of_both_arms(tmp_path: Path) 
         assert found.ruling is Ruling.ACCEPT
 
 
+async def test_a_coverage_of_nine_in_ten_is_just_enough(tmp_path: Path) -> None:
+    steady = chance(0.0, 1.0)
+
+    def broken(message: RolloutRequest) -> float | None:
+        return None if message.task.id.endswith("-5") else steady(message)
+
+    gate = PairedGate(PairedSettings(looks_in=((9, 1.5),), looks_out=((9, 1.3),), margin=0.25))
+    async with bench(tmp_path, broken, gate=gate) as here:
+        found = await here.trial()
+        assert (found.coverage, found.ruling) == (0.9, Ruling.ACCEPT)
+
+
 async def test_poor_coverage_is_undecided_however_good_the_rest_looks(tmp_path: Path) -> None:
     steady = chance(0.0, 1.0)
 

@@ -303,6 +303,10 @@ def test_settings_come_back_from_json() -> None:
     assert PairedSettings.model_validate_json(small.model_dump_json()) == small
 
 
+def test_the_smallest_look_is_of_two_pairs() -> None:
+    assert PairedGate(PairedSettings(looks_in=((2, 2.0),))).least("improve") == (2, 70)
+
+
 @pytest.mark.parametrize(
     "bad",
     [
