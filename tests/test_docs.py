@@ -9,9 +9,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+import typer
 import yaml
 
 from evener.agents.harness.load import parse_yaml
+from evener.cli import commands
+from evener.cli.app import app
 from evener.config import parse
 from evener.protocols.error import DataError, InfraError
 from evener.protocols.harness import (
@@ -26,7 +29,7 @@ from evener.protocols.harness import (
     Tool,
     When,
 )
-from evener.protocols.message import Message
+from evener.protocols.message import Call, Message
 from evener.protocols.model import Request, Sampling
 from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.port import Auditable, Documented, Environment, Model
@@ -37,6 +40,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"`make ([a-z-]+)[^`]*`|^ {4}make ([a-z-]+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:`| {4})evener ([a-z]+)(?: ([a-z]+)\b)?")
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w+")
 
 
@@ -112,6 +116,22 @@ def test_every_make_target_that_is_named_exists() -> None:
     assert {(page, target) for page, target in named if target not in targets} == set()
 
 
+def test_every_command_that_is_named_exists() -> None:
+    commands.attach()
+    top: Any = typer.main.get_command(app)
+    unknown: list[str] = []
+    named: set[str] = set()
+    for page in pages(ROOT):
+        for command, after in COMMAND.findall(page.read_text("utf-8")):
+            named.add(command)
+            found = top.commands.get(command)
+            inner = getattr(found, "commands", None)
+            if found is None or (inner is not None and after and after not in inner):
+                unknown.append(f"{page.relative_to(ROOT)}: evener {command} {after}".strip())
+    assert unknown == []
+    assert {"harness", "evaluate", "gate", "models"} <= named
+
+
 @pytest.mark.parametrize("page", pages(ROOT), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_snippets_of_a_page_parse(page: Path) -> None:
     for language, text in FENCE.findall(page.read_text("utf-8")):
@@ -132,7 +152,8 @@ def snippets(page: str, language: str) -> list[str]:
 
 
 def test_the_environment_of_the_page_passes_its_own_audit() -> None:
-    code = "\n".join(snippets("own-environment.md", "python"))
+    _, *whole = snippets("own-environment.md", "python")
+    code = "\n".join(whole)
     names: dict[str, Any] = {"__name__": "page"}
     exec(compile(code, "own-environment.md", "exec"), names)
     environment: Environment = names["Letters"]()
@@ -142,6 +163,23 @@ def test_the_environment_of_the_page_passes_its_own_audit() -> None:
     assert len(set(ids)) == len(ids)
     with pytest.raises(DataError):
         environment.tasks(Split.OOD, count=99, seed=0)
+
+
+async def test_the_file_of_the_page_is_an_environment_with_its_own_verifier(tmp_path: Path) -> None:
+    code = snippets("own-environment.md", "python")[0]
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(code, "own-environment.md", "exec"), names)
+    text = (ROOT / "docs" / "own-environment.md").read_text("utf-8")
+    lines = re.findall(r"^ {4}(\{.*\})$", text, flags=re.MULTILINE)
+    (tmp_path / "tasks.jsonl").write_text("\n".join(lines))
+    environment: Environment = names["warehouse"](tmp_path / "tasks.jsonl")
+    (task,) = environment.tasks(Split.TEST, count=1, seed=0)
+    session = await environment.open(task, seed=0)
+    seen = await session.act(Call(name="stock", arguments={"item": "crate"}))
+    assert (seen.text, seen.error_kind) == ("12", None)
+    assert (await session.act(Call(name="stock", arguments={"item": "box"}))).error_kind
+    await session.act(Call(name="final", arguments={"answer": 60.3}))
+    assert (await session.score()).value == 1
 
 
 async def test_the_model_of_the_page_answers_and_reports_the_machinery_s_failure() -> None:
