@@ -1,0 +1,58 @@
+"""`storefront`: a shop desk whose questions are generated without end; see docs/storefront.md."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from evener.environments.storefront.example import examples
+from evener.environments.storefront.gold import solution
+from evener.environments.storefront.session import StorefrontSession
+from evener.environments.storefront.task import draw, recover
+from evener.environments.storefront.world import VERSION
+from evener.protocols.digest import digest
+from evener.protocols.message import Call
+from evener.protocols.port import Session, WorkedExample
+from evener.protocols.task import Split, Task
+
+
+class Storefront:
+    """Stateless: a task's hidden side is generated again from its id."""
+
+    @property
+    def name(self) -> str:
+        """`storefront`."""
+        return "storefront"
+
+    @property
+    def digest(self) -> str:
+        """Over the generator's version and the sources of generator, actions and verifier."""
+        return _digest()
+
+    def tasks(self, split: Split, *, count: int, seed: int) -> Sequence[Task]:
+        """Endless; the kinds calc, price and convert in turn. Raises DataError for count < 1."""
+        return draw(split, count=count, seed=seed)
+
+    async def open(self, task: Task, *, seed: int) -> Session:
+        """A fresh desk. Nothing about it is random, so `seed` changes nothing. Raises DataError
+        where the task is not one of this generator's."""
+        return StorefrontSession(recover(task))
+
+    def examples(self) -> tuple[WorkedExample, ...]:
+        """The documentation's worked examples."""
+        return examples()
+
+    def gold(self, task: Task) -> tuple[Call, ...]:
+        """A right solution, for checks only."""
+        return tuple(call for call, _ in solution(recover(task)))
+
+
+@cache
+def _digest() -> str:
+    here = Path(__file__).parent
+    sources = [*sorted(here.glob("*.py")), here.parent / "check.py"]
+    contents = {
+        source.name: hashlib.sha256(source.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+        for source in sources
+    }
+    return digest({"version": VERSION, "sources": {**contents}})
