@@ -6,6 +6,7 @@ there, so going on after a crash and starting are one code path.
 
 from typing import ClassVar
 
+from evener.agents.attempt import Attempt
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
 from evener.agents.learning import learn
@@ -18,7 +19,7 @@ from evener.protocols.error import BudgetError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Log, Progress, Store
-from evener.protocols.wire import RunEnded, StartRun
+from evener.protocols.wire import PatchTried, RunEnded, StartRun, TryPatch
 
 
 class Conductor(Peer):
@@ -69,6 +70,16 @@ class Conductor(Peer):
             model=standing.model,
             stop_reason=stop_reason,
         )
+
+    @answers
+    async def try_patch(self, message: TryPatch) -> PatchTried:
+        """A patch from outside on the version in force; PatchError where it does not apply."""
+        run = self._run
+        version, harness = run.registry.head()
+        standing = Standing(version=version, harness=run.store.put(harness), model=message.model)
+        attempt = Attempt(run, message.proposal, standing, number=0, iteration=0)
+        after, record = await attempt.at_the_gate()
+        return PatchTried(version=after.version if after else "", record=record)
 
     async def _rounds(self, first: Standing) -> tuple[Standing, ModelRef | None, str]:
         run, standing = self._run, first

@@ -6,9 +6,10 @@ comes back as such: whoever asked leaves it out and counts it against coverage.
 
 import asyncio
 from collections.abc import Sequence
+from typing import Protocol
 
 from evener.agents.budget import Meter
-from evener.agents.bus import Peer
+from evener.protocols.digest import Wire
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Progress
 from evener.protocols.reference import EpisodeRef
@@ -17,12 +18,22 @@ from evener.protocols.trajectory import Outcome
 from evener.protocols.wire import RolloutFinished, RolloutRequest
 
 
+class Asker(Protocol):
+    """A peer, or the bus itself from outside."""
+
+    async def ask(
+        self, recipient: str, message: Wire, reply: type[RolloutFinished], /
+    ) -> RolloutFinished:
+        """Send a request and wait for its reply."""
+        ...
+
+
 class Rollouts:
     """Asks the peer `student` on behalf of `asker`."""
 
     def __init__(
         self,
-        asker: Peer,
+        asker: Asker,
         *,
         window: int = 64,
         retries: int = 2,

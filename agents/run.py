@@ -18,16 +18,20 @@ from evener.protocols.wire import Announcement
 class HarnessRegistry(Protocol):
     """The versions of a run's harness. Committing or refusing the same thing again is free."""
 
-    def start(self, harness: Harness) -> str:
+    def start(self, harness: Harness, /) -> str:
         """Make `harness` version v0, or check that it is."""
         ...
 
-    def commit(self, harness: Harness, record: DiffRecord) -> str:
+    def head(self) -> tuple[str, Harness]:
+        """The version in force."""
+        ...
+
+    def commit(self, harness: Harness, record: DiffRecord, /) -> str:
         """Store the next version and move HEAD to it; returns its name."""
         ...
 
-    def refuse(self, record: DiffRecord) -> None:
-        """Keep a patch that was not accepted."""
+    def refuse(self, record: DiffRecord, /) -> str:
+        """Keep a patch that was not accepted; returns the name of its record."""
         ...
 
 

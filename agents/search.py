@@ -6,20 +6,19 @@ that is not accepted is kept with its evidence, and never offered again against 
 
 from collections.abc import Sequence
 
+from evener.agents.attempt import Attempt
 from evener.agents.critics.aggregate import edits_digest
 from evener.agents.plan import derive
 from evener.agents.race import Entry, Race, combine, winners
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
-from evener.protocols.diff import DiffRecord
 from evener.protocols.harness import Harness
+from evener.protocols.interval import wilson
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Split, Task
 from evener.protocols.trajectory import Outcome
 from evener.protocols.verdict import Delta, Ruling, Verdict
-from evener.protocols.wire import AttributeFailures, PatchesProposed, TrialFinished, TrialRequest
-
-SAMPLE = 5  # attribution records kept with a diff; the log has them all
+from evener.protocols.wire import AttributeFailures, PatchesProposed
 
 
 class RoundSearch:
@@ -60,6 +59,9 @@ class RoundSearch:
                 self._waiting.clear()
                 self._refused.clear()
                 failures = await self._mine()
+        for proposal in self._waiting:
+            untried = self._attempt(proposal, attributions, self._plan.search.iterations)
+            untried.turned_down(fault="not tried: the round's iterations were used up")
         return accepted
 
     async def _mine(self) -> list[tuple[Task, EpisodeRef]]:
@@ -130,22 +132,18 @@ class RoundSearch:
         self._waiting = [p for p in self._waiting if edits_digest(p.patch) not in self._refused]
         return answer.attributions
 
-    def _lost(
-        self,
-        entry: Entry,
-        attributions: Sequence[Attribution],
-        iteration: int,
-    ) -> None:
+    def _lost(self, entry: Entry, attributions: Sequence[Attribution], iteration: int) -> None:
         self._refused.add(edits_digest(entry.proposal.patch))
         verdict = None
         if not entry.fault:
+            share = wilson(round(entry.solved), entry.n)
             verdict = Verdict(
                 trial=f"race-{self._number}-{iteration}",
                 kind="improve",
                 gate="race on mining failures",
                 gate_digest="",
                 ruling=Ruling.REJECT,
-                delta_in=Delta(value=entry.rate, low=0.0, high=1.0, n=entry.n),
+                delta_in=Delta(value=entry.rate, low=share.low, high=share.high, n=entry.n),
                 delta_out=None,
                 coverage=1.0,
                 looks=1,
@@ -155,89 +153,28 @@ class RoundSearch:
                 reason=f"solved {entry.solved:g} of {entry.n} mining failures it is aimed at",
                 aim="signature",
             )
-        self._run.registry.refuse(
-            self._diff(entry.proposal, attributions, iteration, verdict, entry.fault)
-        )
+        attempt = self._attempt(entry.proposal, attributions, iteration)
+        attempt.turned_down(verdict=verdict, fault=entry.fault)
 
     async def _try(
-        self,
-        proposal: Proposal,
-        attributions: Sequence[Attribution],
-        iteration: int,
+        self, proposal: Proposal, attributions: Sequence[Attribution], iteration: int
     ) -> bool:
-        """Whether the gate accepts; if so the patch is committed and the standing moves."""
-        standing = self.standing
-        patched = proposal.patch.apply(self._run.store.get(Harness, standing.harness))
-        digest = self._run.store.put(patched)
-        trial = f"{self._number}-{iteration}-{proposal.name}"
-        self._run.progress.stage(f"trial of {proposal.name}", total=0)
-        answer = await self._run.peer.ask(
-            "validator",
-            TrialRequest(
-                trial=trial,
-                kind=proposal.kind,
-                before_harness=standing.harness,
-                after_harness=digest,
-                before_model=standing.model,
-                after_model=standing.model,
-                signatures=proposal.signatures,
-                rollout_limit=self._plan.trials.rollouts,
-                seed=derive(self._plan.seed, "trial", trial),
-                temperature=self._plan.trials.temperature,
-            ),
-            TrialFinished,
-        )
-        verdict = answer.verdict
-        self._run.meter.add(rollouts=verdict.rollouts, completion_tokens=verdict.completion_tokens)
-        record = self._diff(proposal, attributions, iteration, verdict)
-        after = None
-        if verdict.ruling is Ruling.ACCEPT:
-            version = self._run.registry.commit(patched, record)
-            after = Standing(version=version, harness=digest, model=standing.model)
-            self.standing = after
-        else:
+        """Whether the gate accepts; if so the standing moves."""
+        after, _ = await self._attempt(proposal, attributions, iteration).at_the_gate()
+        if after is None:
             self._refused.add(edits_digest(proposal.patch))
-            self._run.registry.refuse(record)
-        self._run.record(
-            "verdict",
-            {
-                "round": self._number,
-                "iteration": iteration,
-                "patch": proposal.name,
-                "author": proposal.author,
-                "version": after.version if after else "",
-                "verdict": self._run.store.put(verdict),
-            },
-        )
-        text = f"{proposal.name}: {verdict.ruling} ({verdict.reason})"
-        await self._run.announce("verdict", text, round=self._number, iteration=iteration)
-        if after:
-            await self._run.announce(
-                "commit",
-                f"committed {after.version}",
-                round=self._number,
-                iteration=iteration,
-                about=digest,
-            )
-        return after is not None
+            return False
+        self.standing = after
+        return True
 
-    def _diff(
-        self,
-        proposal: Proposal,
-        attributions: Sequence[Attribution],
-        iteration: int,
-        verdict: Verdict | None,
-        fault: str = "",
-    ) -> DiffRecord:
-        behind = [a for a in attributions if a.signature in proposal.signatures]
-        return DiffRecord(
-            round=self._number,
+    def _attempt(
+        self, proposal: Proposal, attributions: Sequence[Attribution], iteration: int
+    ) -> Attempt:
+        return Attempt(
+            self._run,
+            proposal,
+            self.standing,
+            attributions=attributions,
+            number=self._number,
             iteration=iteration,
-            parent=self.standing.version,
-            proposal=proposal,
-            attributions=tuple(behind[:SAMPLE]),
-            failures=len(behind),
-            model=self.standing.model,
-            verdict=verdict,
-            fault=fault,
         )

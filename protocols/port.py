@@ -256,3 +256,12 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """One line for a person."""
         ...
+
+
+@runtime_checkable
+class Equipped(Protocol):
+    """An environment that ships harnesses."""
+
+    def harness_path(self, name: str) -> Path:
+        """The file of a harness that ships. Raises ConfigError that lists the names."""
+        ...

@@ -11,6 +11,7 @@ Student ─ReviewRequest▶ HarnessingAgent ─Review▶ Student
 from typing import Literal
 
 from evener.protocols.attribution import Attribution, Proposal, TrialKind
+from evener.protocols.diff import DiffRecord
 from evener.protocols.digest import Wire
 from evener.protocols.message import Message
 from evener.protocols.model import ModelRef
@@ -152,6 +153,20 @@ class StartRun(Wire):
     harness: str
     model: ModelRef
     arms: dict[str, str] = {}
+
+
+class TryPatch(Wire):
+    """A patch from outside the search, a person's for example: try it on HEAD at the gate."""
+
+    proposal: Proposal
+    model: ModelRef
+
+
+class PatchTried(Wire):
+    """What came of it: the version if it was accepted, and the record kept either way."""
+
+    version: str
+    record: DiffRecord
 
 
 class RunEnded(Wire):

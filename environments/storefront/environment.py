@@ -11,9 +11,12 @@ from evener.environments.storefront.session import StorefrontSession
 from evener.environments.storefront.task import draw, recover
 from evener.environments.storefront.world import VERSION
 from evener.protocols.digest import digest
+from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
 from evener.protocols.port import Session, WorkedExample
 from evener.protocols.task import Split, Task
+
+HARNESSES: tuple[str, ...] = ("seed", "hand", "target", "optimized")
 
 
 class Storefront:
@@ -37,6 +40,15 @@ class Storefront:
         """A fresh desk. Nothing about it is random, so `seed` changes nothing. Raises DataError
         where the task is not one of this generator's."""
         return StorefrontSession(recover(task))
+
+    def harness_path(self, name: str) -> Path:
+        """The file of a harness that ships with the desk. Raises ConfigError for another name."""
+        if name not in HARNESSES:
+            raise ConfigError(
+                f"storefront ships no harness {name!r}",
+                remedy=f"It ships {', '.join(HARNESSES)}; or give the path of a file",
+            )
+        return Path(__file__).parent / "harnesses" / f"{name}.yaml"
 
     def examples(self) -> tuple[WorkedExample, ...]:
         """The documentation's worked examples."""

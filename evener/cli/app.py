@@ -1,14 +1,16 @@
 """The `evener` command: its options and its exit codes.
 
-0 is success, 2 a mistake of the user's (one line, no traceback), 130 an interrupt.
+0 is success, 1 a failure of the machinery, 2 a mistake of the user's (one line, no traceback),
+130 an interrupt, 143 a termination.
 """
 
 import sys
+from asyncio import CancelledError
 from typing import Annotated
 
 import typer
 
-from evener.protocols.error import UserError
+from evener.protocols.error import EvenerError, UserError
 from evener.version import VERSION
 
 app = typer.Typer(
@@ -39,9 +41,21 @@ def evener(
 
 
 def main() -> None:
-    """Run the command and exit; a `UserError` becomes one line on stderr and exit code 2."""
+    """Run the command and exit; an `EvenerError` becomes one line on stderr."""
+    from evener.cli import commands
+
+    commands.attach()
     try:
         app()
     except UserError as error:
         typer.echo(f"evener: {error}", err=True)
         sys.exit(2)
+    except EvenerError as error:
+        typer.echo(f"evener: {type(error).__name__}: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("evener: interrupted; the same command goes on from here", err=True)
+        sys.exit(130)
+    except CancelledError:
+        typer.echo("evener: terminated; the same command goes on from here", err=True)
+        sys.exit(143)

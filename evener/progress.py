@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from evener.protocols.port import Progress
@@ -91,8 +93,16 @@ class Bar:
         self._bar.stop()
 
 
-def choose(*, quiet: bool = False) -> Progress:
-    """The progress that fits where stderr goes."""
+@contextmanager
+def watching(*, quiet: bool = False) -> Generator[Progress]:
+    """The progress that fits where stderr goes, until the block ends."""
     if quiet:
-        return Silent()
-    return Bar() if sys.stderr.isatty() else Lines()
+        yield Silent()
+    elif sys.stderr.isatty():
+        bar = Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()
+    else:
+        yield Lines()

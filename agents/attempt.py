@@ -1,0 +1,117 @@
+"""One proposal at the gate: apply, try, then commit or keep it with what was found.
+
+The same path for the critic's patches and for a person's.
+"""
+
+from collections.abc import Sequence
+
+from evener.agents.plan import derive
+from evener.agents.run import Run, Standing
+from evener.protocols.attribution import Attribution, Proposal
+from evener.protocols.diff import DiffRecord
+from evener.protocols.harness import Harness
+from evener.protocols.verdict import Ruling, Verdict
+from evener.protocols.wire import TrialFinished, TrialRequest
+
+SAMPLE = 5  # attribution records kept with a diff; the log has them all
+
+
+class Attempt:
+    """A proposal against `standing`, in iteration `iteration` of round `number`."""
+
+    def __init__(
+        self,
+        run: Run,
+        proposal: Proposal,
+        standing: Standing,
+        *,
+        attributions: Sequence[Attribution] = (),
+        number: int,
+        iteration: int,
+    ) -> None:
+        self._run = run
+        self._proposal = proposal
+        self._standing = standing
+        self._attributions = attributions
+        self._number = number
+        self._iteration = iteration
+
+    async def at_the_gate(self) -> tuple[Standing | None, DiffRecord]:
+        """The new standing if the gate accepts (the version is committed then), and the record.
+
+        Raises PatchError where the patch does not apply to the standing harness.
+        """
+        run, proposal, standing = self._run, self._proposal, self._standing
+        patched = proposal.patch.apply(run.store.get(Harness, standing.harness))
+        digest = run.store.put(patched)
+        trial = f"{self._number}-{self._iteration}-{proposal.name}"
+        run.progress.stage(f"trial of {proposal.name}", total=0)
+        answer = await run.peer.ask(
+            "validator",
+            TrialRequest(
+                trial=trial,
+                kind=proposal.kind,
+                before_harness=standing.harness,
+                after_harness=digest,
+                before_model=standing.model,
+                after_model=standing.model,
+                signatures=proposal.signatures,
+                rollout_limit=run.plan.trials.rollouts,
+                seed=derive(run.plan.seed, "trial", trial),
+                temperature=run.plan.trials.temperature,
+            ),
+            TrialFinished,
+        )
+        verdict = answer.verdict
+        run.meter.add(rollouts=verdict.rollouts, completion_tokens=verdict.completion_tokens)
+        record = self.record(verdict)
+        after = None
+        if verdict.ruling is Ruling.ACCEPT:
+            version = run.registry.commit(patched, record)
+            after = Standing(version=version, harness=digest, model=standing.model)
+        else:
+            run.registry.refuse(record)
+        await self._say(verdict, after)
+        return after, record
+
+    def turned_down(self, *, verdict: Verdict | None = None, fault: str = "") -> DiffRecord:
+        """Keep a proposal that did not get to the gate."""
+        record = self.record(verdict, fault)
+        self._run.registry.refuse(record)
+        return record
+
+    def record(self, verdict: Verdict | None, fault: str = "") -> DiffRecord:
+        """The proposal with the attributions behind it and what was found."""
+        behind = [a for a in self._attributions if a.signature in self._proposal.signatures]
+        return DiffRecord(
+            round=self._number,
+            iteration=self._iteration,
+            parent=self._standing.version,
+            proposal=self._proposal,
+            attributions=tuple(behind[:SAMPLE]),
+            failures=len(behind),
+            model=self._standing.model,
+            verdict=verdict,
+            fault=fault,
+        )
+
+    async def _say(self, verdict: Verdict, after: Standing | None) -> None:
+        run, number, iteration = self._run, self._number, self._iteration
+        run.record(
+            "verdict",
+            {
+                "round": number,
+                "iteration": iteration,
+                "patch": self._proposal.name,
+                "author": self._proposal.author,
+                "version": after.version if after else "",
+                "verdict": run.store.put(verdict),
+            },
+        )
+        text = f"{self._proposal.name}: {verdict.ruling} ({verdict.reason})"
+        await run.announce("verdict", text, round=number, iteration=iteration)
+        if after:
+            text = f"committed {after.version}"
+            await run.announce(
+                "commit", text, round=number, iteration=iteration, about=after.harness
+            )

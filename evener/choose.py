@@ -1,0 +1,69 @@
+"""Names in a configuration become the parts they mean."""
+
+from pathlib import Path
+
+from evener.agents.gates.paired import SCHEDULES, PairedGate
+from evener.agents.gates.paper import PaperGate
+from evener.agents.harness.load import load
+from evener.config import RunConfig
+from evener.environments import create
+from evener.protocols.digest import canonical
+from evener.protocols.error import ConfigError
+from evener.protocols.harness import Harness
+from evener.protocols.port import Environment, Equipped, FineTuner, Model
+
+
+def choose_environment(config: RunConfig) -> Environment:
+    """The environment by its registered name."""
+    return create(config.environment.name, **config.environment.settings)
+
+
+def choose_harness(spec: str, environment: Environment) -> Harness:
+    """A YAML file, or a name that ships with the environment. A path wins over a name."""
+    path = Path(spec)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return load(path)
+    if isinstance(environment, Equipped):
+        return load(environment.harness_path(spec))
+    raise ConfigError(
+        f"{environment.name} ships no harness",
+        where=f"harness {spec!r}",
+        remedy="give the path of a YAML file",
+    )
+
+
+def choose_gate(config: RunConfig) -> PaperGate | PairedGate:
+    """The gate with its schedule."""
+    if config.gate.kind == "paper":
+        return PaperGate()
+    return PairedGate(SCHEDULES[config.gate.schedule])
+
+
+def choose_model(config: RunConfig) -> Model:
+    """The student's model in this process, fetched and converted first where that is needed."""
+    from evener.agents.models.local.engine import LocalEngine
+    from evener.agents.models.local.resolve import resolve
+
+    student = config.student
+    return LocalEngine(
+        resolve(student.model),
+        dtype=student.dtype,
+        threads=student.threads,
+        max_batch=student.batch,
+    )
+
+
+def choose_tuner(config: RunConfig, model: Model) -> FineTuner:
+    """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones."""
+    from evener.agents.models.local.engine import LocalEngine
+    from evener.distill.settings import SftSettings
+    from evener.distill.tuner import TrlFineTuner
+
+    if not isinstance(model, LocalEngine):
+        raise ConfigError(
+            f"the weights of {model.ref} are out of reach",
+            where="plan.training.method",
+            remedy='set it to "none"',
+        )
+    settings = SftSettings.model_validate_json(canonical(config.finetune))
+    return TrlFineTuner(model.folder, settings)

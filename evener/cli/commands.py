@@ -1,0 +1,8 @@
+"""Every command module, attached to the app. The modules themselves import nothing heavy."""
+
+
+def attach() -> None:
+    """Register the commands; importing a module does it."""
+    from evener.cli import doctor, evaluate, gate, graph, harness, models, run, trajectories
+
+    _ = (doctor, evaluate, gate, graph, harness, models, run, trajectories)

@@ -1,0 +1,166 @@
+"""`evener harness`: the versions of a run's harness, and a person's patch through the same gate."""
+
+import getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evener.cli.app import app
+from evener.cli.output import AsJson, RunPath, emit
+
+group = typer.Typer(name="harness", help="The harness registry of a run.", no_args_is_help=True)
+app.add_typer(group)
+
+Version = Annotated[str, typer.Argument(help="A version, v1 for example.", show_default=False)]
+
+
+@group.command("list")
+def list_(run: RunPath, *, as_json: AsJson = False) -> None:
+    """List versions, and the patches that were not accepted with their reason."""
+    from evener.agents.record.registry import Registry
+    from evener.agents.record.run import RunFolder
+    from evener.report.table import table
+
+    with RunFolder.read(run) as folder:
+        registry = Registry(folder.harness)
+        head, _ = registry.head()
+        rows: list[tuple[str, str, str, str]] = []
+        for version in registry.versions():
+            records = registry.diffs(version)
+            names = ", ".join(record.proposal.name for record in records) or "where the run began"
+            verdict = records[0].verdict if records else None
+            rows.append((version, "HEAD" if version == head else "", names, _found(verdict)))
+        for name, record in registry.not_accepted().items():
+            ruling = record.verdict.ruling if record.verdict else "NOT TRIED"
+            rows.append(("–", ruling, name, record.fault or _found(record.verdict)))
+    header = ("version", "state", "patch", "found")
+    answer = [dict(zip(header, row, strict=True)) for row in rows]
+    emit([{**one} for one in answer], table(header, rows), as_json=as_json)
+
+
+def _found(verdict: object) -> str:
+    reason = getattr(verdict, "reason", "")
+    return str(reason)
+
+
+@group.command()
+def show(run: RunPath, version: Version) -> None:
+    """Print a version's YAML, byte for byte."""
+    from evener.agents.record.registry import Registry
+    from evener.agents.record.run import RunFolder
+
+    with RunFolder.read(run) as folder:
+        typer.echo(Registry(folder.harness).path(version).read_text("utf-8"), nl=False)
+
+
+@group.command()
+def diff(run: RunPath, before: Version, after: Version, *, as_json: AsJson = False) -> None:
+    """Say what changed between two versions, line by line."""
+    import difflib
+
+    from evener.agents.harness.load import dump_yaml
+    from evener.agents.record.registry import Registry
+    from evener.agents.record.run import RunFolder
+    from evener.protocols.patch import between
+
+    with RunFolder.read(run) as folder:
+        registry = Registry(folder.harness)
+        old, new = registry.get(before), registry.get(after)
+    lines = difflib.unified_diff(
+        dump_yaml(old).splitlines(), dump_yaml(new).splitlines(), before, after, lineterm=""
+    )
+    emit(between(old, new), "\n".join(lines), as_json=as_json)
+
+
+@group.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A harness file.", show_default=False)],
+    *,
+    environment: Annotated[str, typer.Option(help="The environment it is for.")] = "storefront",
+    as_json: AsJson = False,
+) -> None:
+    """Check a harness file against an environment, as a run would before its first episode."""
+    import asyncio
+
+    from evener.agents.harness.check import check as check_harness
+    from evener.agents.harness.load import load
+    from evener.agents.pattern.background import published
+    from evener.environments import create
+
+    harness = load(file)
+    background = asyncio.run(published(create(environment)))
+    check_harness(harness, background.actions)
+    emit(
+        {"name": harness.name, "digest": harness.digest()},
+        f"{file}: {harness.name} is fit for {environment} ({harness.digest()[:12]})",
+        as_json=as_json,
+    )
+
+
+@group.command()
+def verify(run: RunPath, *, as_json: AsJson = False) -> None:
+    """Check every file of the registry against what was written."""
+    from evener.agents.record.registry import Registry
+    from evener.agents.record.run import RunFolder
+
+    with RunFolder.read(run) as folder:
+        faults = Registry(folder.harness).verify()
+    emit({"faults": list(faults)}, "\n".join(faults) or "all is as written", as_json=as_json)
+    if faults:
+        raise typer.Exit(1)
+
+
+@group.command()
+def rollback(
+    run: RunPath,
+    version: Version,
+    *,
+    reason: Annotated[str, typer.Option(help="Why, for the record.")] = "rollback by hand",
+    as_json: AsJson = False,
+) -> None:
+    """Put another version in force. All versions stay; a damaged one is refused."""
+    from evener.agents.record.lock import Lock
+    from evener.agents.record.registry import Registry
+    from evener.agents.record.run import RunFolder
+
+    with RunFolder.read(run) as folder:
+        lock = Lock.acquire(folder.path / "lock")
+        try:
+            harness = Registry(folder.harness).rollback(
+                version, actor=getpass.getuser(), reason=reason
+            )
+        finally:
+            lock.release()
+    emit(
+        {"head": version, "digest": harness.digest()},
+        f"HEAD is {version} ({harness.digest()[:12]})",
+        as_json=as_json,
+    )
+
+
+@group.command()
+def propose(
+    run: RunPath,
+    file: Annotated[
+        Path, typer.Argument(help="A harness file with your change.", show_default=False)
+    ],
+    *,
+    name: Annotated[str, typer.Option(help="What to call the patch.")] = "",
+    model: Annotated[str, typer.Option(help="The student: `base`, or m1 say.")] = "base",
+    as_json: AsJson = False,
+) -> None:
+    """Try your own change of HEAD at the run's gate; commit it if the gate accepts."""
+    import asyncio
+
+    from evener.agents.harness.load import load
+    from evener.progress import watching
+    from evener.propose import propose as try_patch
+
+    with watching() as progress:
+        record = asyncio.run(
+            try_patch(run, load(file), name=name or file.stem, model=model, progress=progress)
+        )
+    verdict = record.verdict
+    text = f"{verdict.ruling}: {verdict.reason}" if verdict else record.fault
+    emit(record, text, as_json=as_json)

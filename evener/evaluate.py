@@ -1,0 +1,81 @@
+"""One cell of a run outside its plan: any version, any trained model, any split.
+
+A look at a sealed split is logged and counted, whoever takes it.
+"""
+
+from pathlib import Path
+
+from evener.agents.harness.check import check
+from evener.agents.pattern.background import published
+from evener.agents.record.registry import Registry
+from evener.agents.rollouts import Rollouts
+from evener.protocols.error import ConfigError
+from evener.protocols.model import ModelRef
+from evener.protocols.port import Progress
+from evener.protocols.summary import Cell
+from evener.protocols.task import Purpose, Split
+from evener.protocols.trajectory import Trajectory
+from evener.protocols.wire import ModelServed, ServeModel
+from evener.report.cell import cell
+from evener.team import Parts, Team
+
+SEALED = (Split.TEST, Split.OOD)
+
+
+async def evaluate(
+    run: Path,
+    *,
+    version: str,
+    model: str,
+    split: Split,
+    count: int,
+    seed: int,
+    progress: Progress,
+) -> tuple[Cell, int]:
+    """The cell, and the number of this look at a sealed split (0 for the others)."""
+    async with Team.reopen(run, parts=Parts(progress=progress)) as team:
+        registry = Registry(team.folder.harness)
+        name, harness = registry.head() if version == "HEAD" else (version, registry.get(version))
+        check(harness, (await published(team.environment)).actions)
+        ref = await serve(team, model)
+        record = team.folder.record
+        looks = 0
+        if split in SEALED:
+            looks = 1 + sum(body["split"] == split for body in record.bodies("look"))
+            record.append("look", {"split": split, "harness": name, "model": str(ref)})
+        before = team.folder.cpu_seconds()
+        episodes = await Rollouts(team.bus, progress=progress).run(
+            team.environment.tasks(split, count=count, seed=seed),
+            harness=record.put(harness),
+            model=ref,
+            purpose=Purpose.EVALUATE,
+            seed=seed,
+            label=f"{ref} under {name} on {split}",
+        )
+        found = cell(
+            [record.get(Trajectory, episode.trajectory) for episode in episodes],
+            name=f"{model}+{name}",
+            model=str(ref),
+            harness=name,
+            split=split,
+            seed=seed,
+            cpu_seconds=round(team.folder.cpu_seconds() - before, 1),
+        )
+        return found, looks
+
+
+async def serve(team: Team, model: str) -> ModelRef:
+    """The ref of `base`, or of a model that the run trained, loaded beside the base."""
+    if model == "base":
+        return team.base
+    trained = {
+        str(body["folder"]).rsplit("/", 1)[-1]: body
+        for body in team.folder.record.bodies("trained")
+        if body["model"] is not None
+    }
+    if model not in trained:
+        known = ", ".join(["base", *trained])
+        raise ConfigError(f"no model {model!r}", where="--model", remedy=f"there are {known}")
+    body = trained[model]
+    request = ServeModel.model_validate({"model": body["model"], "folder": str(body["folder"])})
+    return (await team.bus.ask("student", request, ModelServed)).model

@@ -1,0 +1,71 @@
+"""The whole summary of a run folder, at any time in its life."""
+
+from evener.agents.record.run import RunFolder
+from evener.config import RunConfig
+from evener.protocols.digest import canonical
+from evener.protocols.summary import BudgetUse, RoleUse, Summary
+from evener.protocols.trajectory import Trajectory
+from evener.report.summarize import figures, rows, sentence, student_use, verdict_lines
+
+
+def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
+    """Everything `summary.json` says, from the log and the store alone.
+
+    `finished` is for the session that has just reached the end and is still open.
+    """
+    record = folder.record
+    config = RunConfig.model_validate_json(canonical(folder.manifest.config))
+    seed = config.plan.seed
+    cells, comparisons = figures(record.bodies("cell"), record, seed=seed)
+    verdicts = verdict_lines(record.bodies("verdict"), record)
+    trained = list(record.bodies("trained"))
+    ended = list(record.bodies("ended"))
+    last = ended[-1] if ended else {}
+    episodes = [record.get(Trajectory, row.trajectory) for row in record.trajectories()]
+    seconds = {str(entry["round"]): entry["seconds"] for entry in trained}
+    by_role = {
+        "student": student_use(episodes),
+        "trainer": RoleUse(
+            calls=len(seconds),
+            tokens=sum(_count(entry["trained_tokens"]) for entry in trained[-len(seconds) :])
+            if seconds
+            else 0,
+            seconds=round(sum(float(str(value)) for value in seconds.values()), 1),
+        ),
+    }
+    sessions = folder.sessions()
+    return Summary(
+        run=folder.path.name,
+        state="finished" if finished else folder.state,
+        environment=config.environment.name,
+        student=config.student.model,
+        critic=config.critic,
+        gate=f"{config.gate.kind} ({config.gate.schedule})",
+        seed=seed,
+        rounds=config.plan.rounds,
+        cells=cells,
+        comparisons=comparisons,
+        verdicts=verdicts,
+        rows=rows(trained),
+        budget=BudgetUse(
+            by_role=by_role,
+            cpu_seconds=round(folder.cpu_seconds(), 1),
+            wall_seconds=round(sum(s.beat - s.started for s in sessions), 1),
+            rollouts=len(episodes),
+        ),
+        head=str(last.get("version", "")),
+        model=_model(last.get("model")),
+        stop_reason=str(last.get("stop_reason", "")),
+        verdict_sentence=sentence(cells, comparisons),
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _model(value: object) -> str:
+    if not isinstance(value, dict):
+        return ""
+    adapter = value.get("adapter")
+    return f"{value['base']}+{adapter}" if adapter else str(value["base"])

@@ -1,0 +1,202 @@
+"""The composition root: from a configuration to peers on a bus over a run folder.
+
+Everything that is named in a configuration becomes an object here and nowhere else; a script may
+hand in its own environment, model or critic instead.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from evener.agents.budget import Meter
+from evener.agents.bus import Bus
+from evener.agents.conductor import Conductor
+from evener.agents.critic import HarnessCritic
+from evener.agents.critics.rule import RuleCritic
+from evener.agents.harness.check import check
+from evener.agents.models.cache import CachedModel
+from evener.agents.pattern import Background
+from evener.agents.pattern.background import published
+from evener.agents.record.manifest import Manifest
+from evener.agents.record.registry import Registry
+from evener.agents.record.run import RunFolder
+from evener.agents.student import Student
+from evener.agents.trainer import Trainer
+from evener.agents.validator import Validator
+from evener.choose import (
+    choose_environment,
+    choose_gate,
+    choose_harness,
+    choose_model,
+    choose_tuner,
+)
+from evener.config import RunConfig
+from evener.progress import Silent
+from evener.protocols.digest import canonical
+from evener.protocols.harness import Harness
+from evener.protocols.model import ModelRef
+from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
+from evener.protocols.summary import Summary
+from evener.protocols.wire import RunEnded, StartRun
+from evener.report.whole import summarize
+
+
+@dataclass(kw_only=True)
+class Parts:
+    """The exchangeable parts of a team. None: what the configuration names."""
+
+    environment: Environment | None = None
+    model: Model | None = None
+    critic: Critic | None = None
+    gate: Gate | None = None
+    tuner: FineTuner | None = None
+    progress: Progress = field(default_factory=Silent)
+
+
+class Team:
+    """Student, HarnessCritic, Validator, Trainer and Conductor over one run folder."""
+
+    def __init__(
+        self, bus: Bus, folder: RunFolder, *, environment: Environment, start: StartRun
+    ) -> None:
+        self.bus = bus
+        self.folder = folder
+        self.environment = environment
+        self._start = start
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, config: RunConfig, out: Path, *, parts: Parts | None = None
+    ) -> AsyncGenerator[Self]:
+        """Assemble the team and start its bus; go on with the run where `out` holds one.
+
+        Raises UserError for anything in the configuration that cannot be used, before any episode.
+        """
+        parts = parts or Parts()
+        environment = parts.environment or choose_environment(config)
+        background = await published(environment)
+        start = choose_harness(config.harness.start, environment)
+        arms = {n: choose_harness(spec, environment) for n, spec in config.harness.arms.items()}
+        for harness in (start, *arms.values()):
+            check(harness, background.actions)
+        gate = parts.gate or choose_gate(config)
+        model = parts.model or choose_model(config)
+        try:
+            manifest = _manifest(config, environment, gate, model, (start, *arms.values()))
+            with RunFolder.open(out, manifest) as folder:
+                bus = _assemble(config, folder, environment, background, gate, model, parts)
+                record = folder.record
+                message = StartRun(
+                    harness=record.put(start),
+                    model=model.ref,
+                    arms={name: record.put(harness) for name, harness in arms.items()},
+                )
+                async with bus:
+                    yield cls(bus, folder, environment=environment, start=message)
+        finally:
+            if parts.model is None:
+                await model.close()
+
+    @classmethod
+    @asynccontextmanager
+    async def reopen(cls, out: Path, *, parts: Parts | None = None) -> AsyncGenerator[Self]:
+        """The team of a run that is there, with the configuration it was begun with. Its state
+        stays what it was."""
+        with RunFolder.read(out) as folder:
+            config = RunConfig.model_validate_json(canonical(folder.manifest.config))
+            state = folder.state
+        async with cls.open(config, out, parts=parts) as team:
+            yield team
+            if team.folder.session and state in ("finished", "budget"):
+                team.folder.session.end_as(state)
+
+    @property
+    def base(self) -> ModelRef:
+        """The student's base model."""
+        return self._start.model
+
+    async def run(self) -> Summary:
+        """Run the plan to its end, or go on with it; writes `summary.json` and returns it."""
+        await self.bus.ask("conductor", self._start, RunEnded)
+        assert self.folder.session is not None
+        self.folder.session.end_as("finished")
+        summary = summarize(self.folder, finished=True)
+        self.folder.write("summary.json", summary.model_dump_json(indent=1) + "\n")
+        return summary
+
+
+async def rehearse(config: RunConfig) -> None:
+    """Check all that can be checked without a model: names, files, settings, the gate's needs."""
+    environment = choose_environment(config)
+    background = await published(environment)
+    for spec in (config.harness.start, *config.harness.arms.values()):
+        check(choose_harness(spec, environment), background.actions)
+    choose_gate(config)
+
+
+def _assemble(
+    config: RunConfig,
+    folder: RunFolder,
+    environment: Environment,
+    background: Background,
+    gate: Gate,
+    model: Model,
+    parts: Parts,
+) -> Bus:
+    record, plan = folder.record, config.plan
+    cached = CachedModel(model, folder.replies)
+    tuner = parts.tuner or choose_tuner(config, model)
+    meter = Meter(plan.budget, cpu_seconds=folder.cpu_seconds)
+    bus = Bus(record)
+    bus.terminal("round", "verdict", "commit", "model", "stop")
+    bus.join(
+        "student", Student(environment, cached, record, concurrency=config.student.concurrency)
+    )
+    bus.join("critic", HarnessCritic(parts.critic or RuleCritic(background), record))
+    bus.join(
+        "validator",
+        Validator(
+            environment,
+            gate,
+            record,
+            background=background,
+            window=plan.window,
+            progress=parts.progress,
+        ),
+    )
+    bus.join("trainer", Trainer(tuner, record, folder.models))
+    bus.join(
+        "conductor",
+        Conductor(
+            environment,
+            plan,
+            store=record,
+            log=record,
+            registry=Registry(folder.harness, record),
+            meter=meter,
+            progress=parts.progress,
+        ),
+    )
+    return bus
+
+
+def _manifest(
+    config: RunConfig,
+    environment: Environment,
+    gate: Gate,
+    model: Model,
+    harnesses: tuple[Harness, ...],
+) -> Manifest:
+    return Manifest.of(
+        config.document(),
+        digests={
+            "environment": environment.digest,
+            "gate": gate.digest,
+            "student": model.ref.revision,
+            **{f"harness {harness.name}": harness.digest() for harness in harnesses},
+        },
+        seeds={"run": config.plan.seed},
+    )
