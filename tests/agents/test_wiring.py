@@ -1,6 +1,7 @@
 """Joining and addressing: what does not fit together is found at the start, by name."""
 
 import asyncio
+import contextlib
 from typing import ClassVar
 
 import pytest
@@ -121,6 +122,22 @@ async def test_a_topic_without_listener_cannot_end_clean() -> None:
     with pytest.raises(NoListener, match="'listener' hears 'news' but does not take Number"):
         async with bus_of(listener=Listener()) as bus:
             await bus.tell("news", Number(value=1))
+
+
+async def test_a_peer_that_hides_its_message_to_nobody_cannot_end_clean_either() -> None:
+    class Hider(Peer):
+        publishes: ClassVar[tuple[str, ...]] = ("news",)
+
+        @answers
+        async def go(self, message: Text) -> Text:
+            with contextlib.suppress(NoListener):
+                await self.tell("news", Number(value=1))
+            return message
+
+    bus = bus_of(hider=Hider(), listener=Listener())
+    with pytest.raises(NoListener, match="does not take Number"):
+        async with bus:
+            await bus.ask("hider", Text(text="x"))
 
 
 async def test_a_topic_must_be_declared_by_its_publisher() -> None:
