@@ -83,7 +83,7 @@ class TrlFineTuner:
         self._say("rows", {"rows": len(rows.rows), "refused": {**rows.refused}})
         if len(rows.rows) < self._settings.min_rows:
             return self._nothing(rows)
-        key = self._key(rows, serving, base, seed)
+        key = self.key(rows, serving, base, seed)
         rejected = folder.with_name(f"{folder.name}.rejected")
         for place in (folder, rejected):
             manifest = await asyncio.to_thread(read_adapter, place)
@@ -126,7 +126,8 @@ class TrlFineTuner:
             self._renderer = Renderer(load_tokenizer(self._model))
         return self._renderer
 
-    def _key(self, rows: RowSet, serving: Harness, base: ModelRef, seed: int) -> str:
+    def key(self, rows: RowSet, serving: Harness, base: ModelRef, seed: int) -> str:
+        """Digest of all that decides the adapter: equal keys, equal training."""
         return digest(
             {
                 "base": base.revision,

@@ -12,6 +12,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+from evener.agents.models.local.folder import check_folder
 from evener.agents.models.local.library import library
 from evener.distill.spec import LINE, Finished, Line, TrainSpec
 
@@ -22,6 +23,7 @@ def main(path: Path) -> None:
     """Train as the spec in `path` says, save, probe, and say so."""
     began = time.monotonic()
     spec = TrainSpec.model_validate_json(path.read_bytes())
+    check_folder(Path(spec.model))
     torch = library("torch")
     torch.set_num_threads(spec.threads)
     device = "cuda" if spec.device == "auto" and torch.cuda.is_available() else "cpu"
@@ -61,7 +63,8 @@ def end_with_parent() -> None:
     """End this process when its standard input is closed: nobody waits for the adapter any more."""
 
     def watch() -> None:
-        while sys.stdin.buffer.read(1 << 16):
+        # not sys.stdin: its lock, held by a daemon thread, aborts the interpreter's end
+        while os.read(0, 1 << 16):
             pass
         os._exit(3)
 

@@ -1,7 +1,9 @@
 """A shop desk, a student that knows the answers, and a tiny random Llama to train on its runs."""
 
 import asyncio
+import contextlib
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,16 @@ from evener.agents.harness.render import call_text
 from evener.agents.models.local.library import library
 from evener.agents.models.local.render import Renderer
 from evener.agents.models.scripted import ScriptedModel
+from evener.distill.settings import SftSettings
+from evener.distill.tuner import TrlFineTuner
 from evener.environments.storefront.environment import Storefront
+from evener.protocols.digest import JsonObject
+from evener.protocols.error import InfraError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef, Reply
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import EpisodeKey, Trajectory, prompt_digest
+from evener.protocols.wire import ModelTrained
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -49,6 +56,7 @@ tools:
    properties: {answer: {type: number}}, required: [answer]}}
 """
 BASE = ModelRef(base="tiny-student", revision="b" * 64)
+QUICK = SftSettings(epochs=16, learning_rate=1e-2, precision="float32")
 
 
 def bpe_tokenizer(texts: Sequence[str], *, template: str = CHATML, size: int = 420) -> Any:
@@ -134,7 +142,7 @@ def solved(desk: Harness) -> list[Trajectory]:
 
 @pytest.fixture(scope="session")
 def student(tmp_path_factory: pytest.TempPathFactory, solved: list[Trajectory]) -> Path:
-    """The folder of a random Llama of 0.2 million parameters with a BPE tokenizer."""
+    """The folder of a random Llama of 0.1 million parameters with a BPE tokenizer."""
     torch, transformers = library("torch"), library("transformers")
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -148,6 +156,8 @@ def student(tmp_path_factory: pytest.TempPathFactory, solved: list[Trajectory]) 
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=2048,
+        # a head of small random weights could not be made to say anything
+        initializer_range=0.3,
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=0,
@@ -163,3 +173,74 @@ def student(tmp_path_factory: pytest.TempPathFactory, solved: list[Trajectory]) 
 def renderer(student: Path) -> Renderer:
 
     return Renderer(library("transformers").AutoTokenizer.from_pretrained(student))
+
+
+class Killed:
+    """A training that was killed: what it raised, and what it left beside the adapter's place."""
+
+    def __init__(self, error: Exception, left: list[str], steps: int) -> None:
+        self.error = error
+        self.left = left
+        self.steps = steps
+
+
+class Session:
+    """One training, killed at its first steps, then run to its end."""
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        self.heard: list[JsonObject] = []
+        self.killed: Killed | None = None
+        self.made: ModelTrained | None = None
+
+
+def worker_pids(folder: Path) -> list[int]:
+    """Training processes whose spec lies under `folder`."""
+    found: list[int] = []
+    for place in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if place.name.isdigit() and str(folder).encode() in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+    return found
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(place.name for place in folder.iterdir())
+
+
+async def train_twice(tuner_of: Callable[..., Any], runs: Path, **options: Any) -> Session:
+    session = Session(runs)
+
+    def kill_at_first_step(line: JsonObject) -> None:
+        session.heard.append(line)
+        if line["kind"] == "step":
+            for pid in worker_pids(runs):
+                os.kill(pid, signal.SIGKILL)
+
+    (runs / ".m1.part-left-by-a-killed-run").mkdir(parents=True)
+    try:
+        await tuner_of(kill_at_first_step).train(folder=runs / "m1", **options)
+    except InfraError as error:
+        left = names_in(runs)
+        steps = sum(line["kind"] == "step" for line in session.heard)
+        session.killed = Killed(error, left, steps)
+    session.heard.clear()
+    session.made = await tuner_of(session.heard.append).train(folder=runs / "m1", **options)
+    return session
+
+
+@pytest.fixture(scope="session")
+def trained(
+    student: Path,
+    desk: Harness,
+    solved: list[Trajectory],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Session:
+    """`m1`, trained on twelve episodes after a training process that was killed."""
+
+    def tuner_of(progress: Callable[[JsonObject], None]) -> TrlFineTuner:
+        return TrlFineTuner(student, QUICK, threads=1, progress=progress)
+
+    runs = tmp_path_factory.mktemp("runs") / "models"
+    options: dict[str, Any] = {"name": "m1", "serving": desk, "base": BASE, "seed": 11}
+    return asyncio.run(train_twice(tuner_of, runs, trajectories=solved, **options))
