@@ -7,6 +7,7 @@ trailing commas and Python literals; it never closes what was left open.
 import ast
 import json
 import re
+from contextlib import suppress
 from typing import NoReturn
 
 from pydantic import JsonValue
@@ -67,13 +68,8 @@ def repaired_at(text: str, start: int) -> tuple[JsonValue, int]:
     end = _closing(text, start)
     piece = text[start:end]
     without = _TRAILING_COMMA.sub(lambda found: found.group(1) or "", piece)
-    try:
-        value, stop = value_at(without, 0)
-    except Malformed:
-        pass
-    else:
-        if stop == len(without):
-            return value, end
+    with suppress(Malformed):
+        return value_at(without, 0)[0], end
     try:
         literal: object = ast.literal_eval(piece)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:

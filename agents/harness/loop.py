@@ -10,9 +10,8 @@ from evener.agents.harness.runtime import prepare
 from evener.agents.harness.turn import take_turn
 from evener.agents.models.error import ContextExceeded
 from evener.protocols.error import EvenerError, InfraError
-from evener.protocols.event import Ended, EndReason, Replied
+from evener.protocols.event import Ended, EndReason
 from evener.protocols.harness import Harness
-from evener.protocols.model import StopReason
 from evener.protocols.port import Model, Session
 from evener.protocols.task import Task
 from evener.protocols.trajectory import EpisodeKey, Outcome, Score, Trajectory
@@ -56,7 +55,7 @@ async def run_episode(
         model=model.ref,
         messages=tuple(episode.account.messages),
         events=tuple(episode.events),
-        outcome=_outcome(episode, over, score),
+        outcome=_outcome(over, score),
         score=score,
         usage=episode.usage,
     )
@@ -92,13 +91,9 @@ async def _score(session: Session, over: EpisodeOver) -> Score:
         return Score(value=None, verdict="error", error_kind=kind[:200])
 
 
-def _outcome(episode: Episode, over: EpisodeOver, score: Score) -> Outcome:
+def _outcome(over: EpisodeOver, score: Score) -> Outcome:
     if over.reason == "infra" or score.verdict == "error" or score.value is None:
         return Outcome.INFRA
     if score.verdict == "correct" and score.value >= 1:
         return Outcome.SOLVED
-    replies = [event for event in episode.events if isinstance(event, Replied)]
-    last_cut = bool(replies) and replies[-1].stop_reason is StopReason.LENGTH
-    if over.reason in CUT_SHORT or (over.reason != "final" and last_cut):
-        return Outcome.TRUNCATED
-    return Outcome.FAILED
+    return Outcome.TRUNCATED if over.reason in CUT_SHORT else Outcome.FAILED

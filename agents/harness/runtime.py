@@ -103,7 +103,7 @@ _SEEN: dict[int, Runtime] = {}
 def prepare(harness: Harness) -> Runtime:
     """The runtime of a harness, the same one for equal harnesses. Raises HarnessError."""
     seen = _SEEN.get(id(harness))
-    if seen is not None and seen.harness is harness:
+    if seen is not None:
         return seen
     digest = harness.digest()
     runtime = _READY.get(digest)
@@ -115,6 +115,6 @@ def prepare(harness: Harness) -> Runtime:
         _READY.move_to_end(digest)
     if len(_SEEN) >= MOST_READY:
         _SEEN.clear()
-    # an id may be given out again, so the entry counts only while it is this very object
+    # the runtime holds its harness, so that this id is not given out again while it stands here
     _SEEN[id(runtime.harness)] = runtime
     return runtime

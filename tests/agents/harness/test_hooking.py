@@ -27,6 +27,8 @@ async def test_retry_repeats_a_passing_failure_and_tells_the_last(harness: Any, 
         (None, 4),
     ]
     assert [e.effect for e in played.events("hook_fired")] == ["repeated", "repeated"]
+    first = [e.kind for e in played.trajectory.events if e.turn == 0 and e.kind != "activated"]
+    assert first[2:6] == ["acted", "hook_fired", "acted", "hook_fired"]
     assert "middleware.hooks.after_tool[retry]" in [e.part for e in played.events("activated")]
 
 

@@ -204,6 +204,14 @@ async def test_huge_output_is_cut_and_says_so(harness: Any, play: Any) -> None:
     assert played.trajectory.outcome is Outcome.SOLVED
 
 
+async def test_output_that_just_fits_is_not_cut(harness: Any, play: Any) -> None:
+    short = harness("middleware: {context: {tool_output_tokens: 500}}")
+    played = await play(short, [CALC, FINAL], faults=[Observation(text="x" * 2000)])
+    assert played.told[0] == "x" * 2000
+    assert played.events("output_cut") == []
+    assert not played.events("acted")[0].truncated
+
+
 async def test_binary_output_is_made_text_and_flagged(harness: Any, play: Any) -> None:
     raw = bytes(range(256)).decode("utf-8", "surrogateescape")
     played = await play(harness(), [CALC, FINAL], faults=[Observation(text=raw)])
@@ -301,10 +309,10 @@ async def test_a_native_call_at_the_token_limit_is_not_executed(harness: Any, pl
     assert all(not m.calls for m in played.student.requests[1].messages)
 
 
-async def test_an_episode_costs_under_three_milliseconds(harness: Any, play: Any) -> None:
+async def test_an_episode_costs_a_few_milliseconds_at_most(harness: Any, play: Any) -> None:
     made = harness("prompt: {system: 'Tools: {{ tools }}'}")
     await play(made, [CALC, FINAL])
     started = time.process_time()
     for _ in range(100):
         await play(made, [CALC, CALC, FINAL])
-    assert (time.process_time() - started) / 100 < 0.02
+    assert (time.process_time() - started) / 100 < 0.006

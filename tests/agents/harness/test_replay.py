@@ -180,6 +180,16 @@ async def test_another_protocol_writes_calls_and_results_anew(harness: Any, play
     assert views(harness(), back.trajectory)[0].response.content == CALC
 
 
+async def test_each_output_is_cut_by_its_own_length(harness: Any, play: Any) -> None:
+    made = harness("middleware: {protocol: {format: hermes}, context: {tool_output_tokens: 10}}")
+    block = f"<tool_call>{CALC}</tool_call>"
+    faults = [Observation(text="short"), Observation(text="x" * 70_000)]
+    played = await play(made, [block + block, block], faults=faults)
+    assert "[showing 40 of 70000 characters]" in played.told[0]
+    other = made.model_copy(update={"name": "other"})
+    assert [view.context for view in views(other, played.trajectory)] == served(played)
+
+
 async def test_a_call_the_serving_harness_lacks_is_named(harness: Any, play: Any) -> None:
     played = await play(harness(), [CALC, FINAL])
     without = "tools:\n- {name: final, action: final}\n"
