@@ -40,6 +40,8 @@ class Conductor(Peer):
         progress: Progress,
     ) -> None:
         super().__init__()
+        self._standing: Standing | None = None
+        self._trained: ModelRef | None = None
         self._run = Run(
             peer=self,
             environment=environment,
@@ -60,7 +62,12 @@ class Conductor(Peer):
         first = Standing(
             version=run.registry.start(seed_harness), harness=message.harness, model=message.model
         )
-        standing, trained, stop_reason = await self._rounds(first)
+        out_of_budget = False
+        try:
+            stop_reason = await self._rounds(first)
+        except BudgetError as error:
+            out_of_budget, stop_reason = True, str(error)
+        standing, trained = self._standing or first, self._trained
         await run.announce("stop", stop_reason, round=run.plan.rounds)
         await run_cells(run, cells(first, standing, trained=trained, arms=message.arms))
         run.record("ended", {"stop_reason": stop_reason, **standing.document()})
@@ -69,6 +76,7 @@ class Conductor(Peer):
             harness=standing.harness,
             model=standing.model,
             stop_reason=stop_reason,
+            out_of_budget=out_of_budget,
         )
 
     @answers
@@ -81,24 +89,23 @@ class Conductor(Peer):
         after, record = await attempt.at_the_gate()
         return PatchTried(version=after.version if after else "", record=record)
 
-    async def _rounds(self, first: Standing) -> tuple[Standing, ModelRef | None, str]:
-        run, standing = self._run, first
-        trained: ModelRef | None = None
-        try:
-            for number in range(1, run.plan.rounds + 1):
-                text = f"round {number} of {run.plan.rounds} from {standing.version}"
-                await run.announce("round", text, round=number)
-                search = RoundSearch(run, number, standing)
-                try:
-                    accepted = await search.run()
-                finally:
-                    standing = search.standing
-                model = None
-                if run.plan.training.method != "none":
-                    standing, model = await learn(run, number, standing, base=first.model)
-                trained = model or trained
-                if not accepted and model is None:
-                    return standing, trained, f"round {number} changed neither harness nor weights"
-        except BudgetError as error:
-            return standing, trained, str(error)
-        return standing, trained, f"all {run.plan.rounds} rounds are done"
+    async def _rounds(self, first: Standing) -> str:
+        """All rounds; why they ended. The standing follows every step, so that an exhausted
+        budget loses nothing."""
+        run, self._standing = self._run, first
+        for number in range(1, run.plan.rounds + 1):
+            text = f"round {number} of {run.plan.rounds} from {self._standing.version}"
+            await run.announce("round", text, round=number)
+            search = RoundSearch(run, number, self._standing)
+            try:
+                accepted = await search.run()
+            finally:
+                self._standing = search.standing
+            model = None
+            if run.plan.training.method != "none":
+                learned = await learn(run, number, self._standing, base=first.model)
+                self._standing, model = learned
+            self._trained = model or self._trained
+            if not accepted and model is None:
+                return f"round {number} changed neither harness nor weights"
+        return f"all {run.plan.rounds} rounds are done"

@@ -102,6 +102,24 @@ def aimed_at(
     return [task for task, episode in failures if episode.trajectory in wanted]
 
 
+def singles(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals that are not put together from edits of the others: the race decides what is
+    worth putting together."""
+    return [
+        one
+        for one in proposals
+        if not all(
+            any(edit in part.patch.edits for part in proposals if _inside(part, one))
+            for edit in one.patch.edits
+        )
+    ]
+
+
+def _inside(part: Proposal, whole: Proposal) -> bool:
+    edits = whole.patch.edits
+    return len(part.patch.edits) < len(edits) and all(e in edits for e in part.patch.edits)
+
+
 def winners(entries: Sequence[Entry]) -> list[Entry]:
     """The best entry of each group that solved anything; without a group each stands alone."""
     best: dict[str, Entry] = {}

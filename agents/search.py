@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from evener.agents.attempt import Attempt
 from evener.agents.critics.aggregate import edits_digest
 from evener.agents.plan import derive
-from evener.agents.race import Entry, Race, combine, winners
+from evener.agents.race import Entry, Race, combine, singles, winners
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.harness import Harness
@@ -113,7 +113,7 @@ class RoundSearch:
         )
         harness = self._run.store.get(Harness, standing.harness)
         entries = await self._race.run(
-            answer.proposals,
+            singles(answer.proposals),
             attributions=answer.attributions,
             failures=failures,
             harness=harness,

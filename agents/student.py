@@ -81,7 +81,8 @@ class Student(Peer):
             running = asyncio.create_task(self._run(message, key))
             self._running[key.id()] = running
             running.add_done_callback(lambda _: self._running.pop(key.id(), None))
-        return RolloutFinished(episode=await running)
+        # shielded: another request may wait for the same episode
+        return RolloutFinished(episode=await asyncio.shield(running))
 
     @answers
     async def serve(self, message: ServeModel) -> ModelServed:

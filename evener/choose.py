@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evener.agents.frozen import FrozenTuner
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.gates.paper import PaperGate
 from evener.agents.harness.load import load
@@ -55,6 +56,8 @@ def choose_model(config: RunConfig) -> Model:
 
 def choose_tuner(config: RunConfig, model: Model) -> FineTuner:
     """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones."""
+    if config.plan.training.method == "none":
+        return FrozenTuner()
     from evener.agents.models.local.engine import LocalEngine
     from evener.distill.settings import SftSettings
     from evener.distill.tuner import TrlFineTuner

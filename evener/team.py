@@ -120,9 +120,9 @@ class Team:
 
     async def run(self) -> Summary:
         """Run the plan to its end, or go on with it; writes `summary.json` and returns it."""
-        await self.bus.ask("conductor", self._start, RunEnded)
+        ended = await self.bus.ask("conductor", self._start, RunEnded)
         assert self.folder.session is not None
-        self.folder.session.end_as("finished")
+        self.folder.session.end_as("budget" if ended.out_of_budget else "finished")
         summary = summarize(self.folder, finished=True)
         self.folder.write("summary.json", summary.model_dump_json(indent=1) + "\n")
         return summary

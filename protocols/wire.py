@@ -176,3 +176,4 @@ class RunEnded(Wire):
     harness: str
     model: ModelRef
     stop_reason: str
+    out_of_budget: bool = False

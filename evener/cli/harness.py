@@ -120,18 +120,12 @@ def rollback(
     as_json: AsJson = False,
 ) -> None:
     """Put another version in force. All versions stay; a damaged one is refused."""
-    from evener.agents.record.lock import Lock
     from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
 
-    with RunFolder.read(run) as folder:
-        lock = Lock.acquire(folder.path / "lock")
-        try:
-            harness = Registry(folder.harness).rollback(
-                version, actor=getpass.getuser(), reason=reason
-            )
-        finally:
-            lock.release()
+    with RunFolder.change(run) as folder:
+        registry = Registry(folder.harness, folder.record)
+        harness = registry.rollback(version, actor=getpass.getuser(), reason=reason)
     emit(
         {"head": version, "digest": harness.digest()},
         f"HEAD is {version} ({harness.digest()[:12]})",
