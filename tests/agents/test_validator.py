@@ -412,6 +412,20 @@ async def test_a_pair_that_stays_infra_is_left_out_of_both_arms(tmp_path: Path) 
         assert found.ruling is Ruling.ACCEPT
 
 
+async def test_one_early_loss_does_not_end_a_trial(tmp_path: Path) -> None:
+    steady = chance(0.0, 1.0)
+
+    def broken(message: RolloutRequest) -> float | None:
+        lost = message.task.split is Split.HELD_IN and message.task.id.endswith("-0")
+        return None if lost else steady(message)
+
+    async with bench(tmp_path, broken) as here:
+        found = await here.trial()
+        # 5 of the first 6 were scored, 14 of 15 in the end
+        assert (len(found.pairs_in), len(found.pairs_out)) == (6, 8)
+        assert found.ruling is Ruling.ACCEPT
+
+
 async def test_a_coverage_of_nine_in_ten_is_just_enough(tmp_path: Path) -> None:
     steady = chance(0.0, 1.0)
 
