@@ -61,16 +61,17 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """A public name, from the module it lives in."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for a public one
 
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(home), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """A public name, from the module it lives in."""
+        from importlib import import_module
 
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-def __dir__() -> list[str]:
-    """The public names."""
-    return __all__
+    def __dir__() -> list[str]:
+        """The public names."""
+        return __all__
