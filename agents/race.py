@@ -4,6 +4,7 @@ Only mining episodes are used, so a race ranks and never proves: the winner stil
 gate. A proposal that solves none of the failures it was made for does not get that far.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from evener.agents.rollouts import Rollouts
@@ -13,7 +14,7 @@ from evener.protocols.error import PatchError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.patch import merge
-from evener.protocols.port import Store
+from evener.protocols.port import Progress, Store
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Task
 
@@ -37,7 +38,8 @@ class Entry(Wire):
 class Race:
     """Runs proposals on failures of the current harness, the same tasks for rivals."""
 
-    def __init__(self, rollouts: Rollouts, store: Store, *, tasks: int) -> None:
+    def __init__(self, rollouts: Rollouts, store: Store, *, tasks: int, progress: Progress) -> None:
+        self._progress = progress
         self._rollouts = rollouts
         self._store = store
         self._tasks = tasks
@@ -53,18 +55,21 @@ class Race:
         seed: int,
     ) -> tuple[Entry, ...]:
         """One entry for each proposal, best first: more solved, then fewer tokens, then rank."""
-        entries = [
-            await self._enter(
-                proposal, aimed_at(proposal, attributions, failures), harness, model, seed
+        aims = [aimed_at(p, attributions, failures)[: self._tasks] for p in proposals]
+        self._progress.stage(f"racing {len(proposals)} proposals", total=sum(map(len, aims)))
+        # all at once, so that the engine's batches are full
+        entries = await asyncio.gather(
+            *(
+                self._enter(proposal, tasks, harness, model, seed)
+                for proposal, tasks in zip(proposals, aims, strict=True)
             )
-            for proposal in proposals
-        ]
+        )
         return tuple(sorted(entries, key=lambda e: (-e.rate, e.tokens, -e.proposal.rank)))
 
     async def _enter(
         self,
         proposal: Proposal,
-        aims: Sequence[Task],
+        tasks: Sequence[Task],
         harness: Harness,
         model: ModelRef,
         seed: int,
@@ -74,12 +79,11 @@ class Race:
         except PatchError as error:
             return Entry(proposal=proposal, fault=str(error))
         episodes = await self._rollouts.run(
-            aims[: self._tasks],
+            tasks,
             harness=digest,
             model=model,
             purpose=Purpose.MINE,
             seed=seed,
-            label=f"trying {proposal.name}",
         )
         scored = [e for e in episodes if e.reward is not None]
         return Entry(

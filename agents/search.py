@@ -34,7 +34,9 @@ class RoundSearch:
             count=run.plan.search.mine_tasks,
             seed=derive(run.plan.seed, "mine", number),
         )
-        self._race = Race(run.rollouts, run.store, tasks=run.plan.search.race_tasks)
+        self._race = Race(
+            run.rollouts, run.store, tasks=run.plan.search.race_tasks, progress=run.progress
+        )
         self._refused: set[str] = set()
         self._waiting: list[Proposal] = []
 
