@@ -85,10 +85,11 @@ class Rollouts:
 
     async def _one(self, request: RolloutRequest) -> EpisodeRef:
         async with self._window:
-            for left in range(self._retries, -1, -1):
+            done = await self._asker.ask(self._student, request, RolloutFinished)
+            left = self._retries
+            while done.episode.outcome is Outcome.INFRA and left:
+                left -= 1
                 done = await self._asker.ask(self._student, request, RolloutFinished)
-                if done.episode.outcome is not Outcome.INFRA or not left:
-                    break
             if self._meter:
                 self._meter.add(
                     calls=done.episode.calls, completion_tokens=done.episode.completion_tokens

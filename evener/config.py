@@ -9,7 +9,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError
 
@@ -113,9 +113,10 @@ def _override(data: dict[str, Any], override: str) -> None:
     here = data
     *parents, last = key.split(".")
     for parent in parents:
-        here = here.setdefault(parent, {})
-        if not isinstance(here, dict):
+        inner: object = here.setdefault(parent, {})
+        if not isinstance(inner, dict):
             raise ConfigError(f"{parent} is not a table", where=override)
+        here = cast("dict[str, Any]", inner)
     here[last] = value
 
 

@@ -7,8 +7,9 @@ trailing commas and Python literals; it never closes what was left open.
 import ast
 import json
 import re
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from pydantic import JsonValue
 
@@ -109,9 +110,10 @@ def _as_json(value: object) -> JsonValue:
         case float() if value - value == 0:
             return value
         case list() | tuple():
-            return [_as_json(item) for item in value]
-        case dict() if all(isinstance(key, str) for key in value):
-            return {str(key): _as_json(item) for key, item in value.items()}
+            return [_as_json(item) for item in cast("Sequence[object]", value)]
+        case dict() if all(isinstance(key, str) for key in cast("dict[object, object]", value)):
+            items = cast("dict[object, object]", value).items()
+            return {str(key): _as_json(item) for key, item in items}
         case _:
             raise Malformed(f"a {type(value).__name__} is not JSON")
 

@@ -68,7 +68,7 @@ def from_document(data: JsonObject, *, where: str) -> Harness:
 def dump_yaml(harness: Harness) -> str:
     """YAML that loads as an equal harness; long texts as blocks, nothing that reads as a type."""
     stable = Harness.model_validate_json(canonical(harness.document())).document()
-    return yaml.dump(
+    return yaml.dump(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs
         stable,
         Dumper=_Dumper,
         sort_keys=False,
@@ -93,13 +93,17 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
         style = "|"
     elif _UNSURE.fullmatch(text) or not text:
         style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs
+        "tag:yaml.org,2002:str", text, style=style
+    )
 
 
 def _represent_float(dumper: _Dumper, value: float) -> yaml.ScalarNode:
     digits, e, exponent = repr(value).partition("e")
     text = digits + ("" if "." in digits else ".0") + e + exponent
-    return dumper.represent_scalar("tag:yaml.org,2002:float", text)
+    return dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs
+        "tag:yaml.org,2002:float", text
+    )
 
 
 _Dumper.add_representer(str, _represent_text)

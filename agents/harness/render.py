@@ -31,17 +31,16 @@ class Menu:
         return "\n".join(_line(tool) for tool in self._tools)
 
     def __iter__(self) -> Iterator[dict[str, object]]:
-        return iter(
-            [
-                {
-                    "name": tool.name,
-                    "description": tool.tool.description,
-                    "arguments": list(tool.arguments.names),
-                    "parameters": json.loads(canonical(tool.tool.parameters)),
-                }
-                for tool in self._tools
-            ]
-        )
+        lines: list[dict[str, object]] = [
+            {
+                "name": tool.name,
+                "description": tool.tool.description,
+                "arguments": list(tool.arguments.names),
+                "parameters": json.loads(canonical(tool.tool.parameters)),
+            }
+            for tool in self._tools
+        ]
+        return iter(lines)
 
     def __len__(self) -> int:
         return len(self._tools)

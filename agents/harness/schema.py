@@ -6,13 +6,14 @@ leaves open) is `required` first, the rest by name: so equal harnesses read the 
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from jsonschema import Draft202012Validator, SchemaError
 from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
 from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -73,7 +74,7 @@ class Arguments:
             known = ", ".join(self.names)
             return Fault("missing_argument", missing[0], f"{missing[0]} is missing ({known})")
         try:
-            error = next(iter(self._validator.iter_errors(arguments)), None)
+            error = _first(self._validator, arguments)
         except (Unresolvable, RecursionError, re.error) as broken:
             raise HarnessError(f"the schema cannot be used: {broken}", where="parameters") from None
         return None if error is None else _explained(error)
@@ -102,7 +103,7 @@ def check(schema: JsonObject, *, where: str) -> None:
         raise HarnessError(f"$ref to {outside!r} leads outside the schema", where=where)
     try:
         Draft202012Validator.check_schema(schema)
-        next(iter(Draft202012Validator(schema, registry=_NOTHING).iter_errors({})), None)
+        _first(Draft202012Validator(schema, registry=_NOTHING), {})
     except SchemaError as error:
         place = "".join(f".{step}" for step in error.absolute_path)
         raise HarnessError(
@@ -161,17 +162,24 @@ def _spelled(text: str, types: tuple[str, ...]) -> JsonValue:
     return text
 
 
+def _first(validator: Validator, value: JsonObject) -> ValidationError | None:
+    faults: Iterator[ValidationError] = validator.iter_errors(  # pyright: ignore[reportUnknownMemberType] - its stubs
+        value
+    )
+    return next(faults, None)
+
+
 def _explained(error: ValidationError) -> Fault:
     place = [str(step) for step in error.absolute_path]
     argument = place[0] if place else ""
     written = json.dumps(error.instance, ensure_ascii=False)
     shown = written if len(written) <= 80 else written[:77] + "…"
+    wanted: object = error.validator_value
     if error.validator == "type":
-        wanted = error.validator_value
-        words = " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+        words = " or ".join(cast("list[str]", wanted)) if isinstance(wanted, list) else str(wanted)
         return Fault("wrong_type", argument, f"{'.'.join(place)} must be {words}, not {shown}")
-    if error.validator == "enum" and isinstance(error.validator_value, list):
-        allowed = [str(item) for item in error.validator_value]
+    if error.validator == "enum" and isinstance(wanted, list):
+        allowed = [str(item) for item in cast("list[object]", wanted)]
         near = get_close_matches(str(error.instance), allowed, 1)
         listed = ", ".join(allowed[:20])
         return Fault(

@@ -7,9 +7,10 @@ declared is found when the harness is checked and not in the middle of an episod
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import Any, cast
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.sandbox import SandboxedEnvironment
@@ -66,8 +67,10 @@ def _environment() -> SandboxedEnvironment:
     environment = SandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
     )
+    every: Any = environment.filters  # pyright: ignore[reportUnknownMemberType] - its annotations
+    kept = cast("dict[str, Callable[..., Any]]", every)
     environment.filters = {
-        **{name: made for name, made in environment.filters.items() if name in FILTERS},
+        **{name: made for name, made in kept.items() if name in FILTERS},
         "number": _number,
         "tojson": _json,
     }

@@ -7,6 +7,7 @@ trajectory of any split without seeing anything hidden.
 import json
 from collections import Counter
 from functools import cached_property
+from typing import cast
 
 from evener.agents.pattern.lexical import (
     grams,
@@ -136,7 +137,7 @@ def _called(turn: ExampleTurn) -> str | None:
         value, _ = json.JSONDecoder().raw_decode(turn.content[max(start, 0) :])
     except ValueError:
         return None
-    name = value.get("name") if isinstance(value, dict) else None
+    name = cast("JsonObject", value).get("name") if isinstance(value, dict) else None
     return name if isinstance(name, str) else None
 
 

@@ -188,9 +188,9 @@ def _schema(case: Case, tool: Tool, index: int, given: JsonObject) -> Iterator[F
         return
     offered, real = properties(tool.parameters), properties(spec.parameters)
     if not offered:
-        offered = {
-            name: {} for name in (*given, *(n for n in real if n not in required(spec.parameters)))
-        }
+        free = (name for name in real if name not in required(spec.parameters))
+        anything: JsonObject = {}
+        offered = dict.fromkeys((*given, *free), anything)
     wrong = sorted(set(offered) ^ set(real))
     if wrong:
         yield case.finding(

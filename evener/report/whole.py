@@ -1,8 +1,10 @@
 """The whole summary of a run folder, at any time in its life."""
 
+from typing import cast
+
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
-from evener.protocols.digest import canonical
+from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
 from evener.report.summarize import figures, rows, sentence, student_use, verdict_lines
@@ -67,5 +69,6 @@ def _count(value: object) -> int:
 def _model(value: object) -> str:
     if not isinstance(value, dict):
         return ""
-    adapter = value.get("adapter")
-    return f"{value['base']}+{adapter}" if adapter else str(value["base"])
+    fields = cast("JsonObject", value)
+    adapter = fields.get("adapter")
+    return f"{fields['base']}+{adapter}" if adapter else str(fields["base"])

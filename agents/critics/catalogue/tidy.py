@@ -10,7 +10,7 @@ from evener.agents.pattern.calling import addressable
 from evener.agents.pattern.lexical import plurals
 from evener.protocols.harness import Tool
 from evener.protocols.patch import FieldEdit
-from evener.protocols.path import ABSENT
+from evener.protocols.path import ABSENT, Value
 
 
 def tidy(tool: Tool, ground: Ground) -> tuple[FieldEdit, ...]:
@@ -85,8 +85,8 @@ def _start(ground: Ground, edit: FieldEdit) -> JsonValue:
     return edit.new_value if found is ABSENT and edit.new_value is not ABSENT else _plain(found)
 
 
-def _plain(value: object) -> JsonValue:
-    return value if isinstance(value, dict | list | str | int | float) else None
+def _plain(value: Value) -> JsonValue:
+    return None if value is ABSENT else value
 
 
 def _united(before: JsonValue, new: JsonValue) -> JsonValue:
