@@ -178,7 +178,7 @@ def outcomes(size: int) -> st.SearchStrategy[list[Pair]]:
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(outcomes(125), outcomes(175), st.sampled_from(KINDS), st.data())
 def test_the_ruling_does_not_depend_on_how_often_it_was_asked(
     held_in: list[Pair], held_out: list[Pair], kind: TrialKind, data: st.DataObject
@@ -196,7 +196,7 @@ def test_the_ruling_does_not_depend_on_how_often_it_was_asked(
         assert found == whole
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     outcomes(130), outcomes(180), st.sampled_from(KINDS), st.integers(0, 130), st.integers(0, 180)
 )
