@@ -67,8 +67,10 @@ def _environment() -> SandboxedEnvironment:
     environment = SandboxedEnvironment(
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True
     )
-    every: Any = environment.filters  # pyright: ignore[reportUnknownMemberType] - its annotations
-    kept = cast("dict[str, Callable[..., Any]]", every)
+    kept = cast(
+        "dict[str, Callable[..., Any]]",
+        environment.filters,  # pyright: ignore[reportUnknownMemberType] - jinja2's annotations
+    )
     environment.filters = {
         **{name: made for name, made in kept.items() if name in FILTERS},
         "number": _number,
