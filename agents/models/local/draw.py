@@ -1,7 +1,9 @@
 """The next token from its logits, and how probable the model found it.
 
-Temperature 0 takes the largest logit. Else one uniform number of the request's own generator is
-looked up in the cumulative distribution: no other request can change what is drawn.
+Temperature 0 takes the largest logit. Else every token's score gets its own noise from the
+request's generator and the largest sum wins (Gumbel-max): the distribution is the softmax, no
+other request changes what is drawn, and neither does a rounding of the logits, which would move a
+lookup in the cumulative distribution wherever many improbable tokens lie side by side.
 """
 
 from typing import TYPE_CHECKING
@@ -38,31 +40,28 @@ def draw(logits: "torch.Tensor", sampling: Sampling, generator: "torch.Generator
 
     if generator is None:
         return int(logits.argmax())
-    probabilities = torch.softmax(logits.double() / sampling.temperature, dim=-1)
+    scores = logits / sampling.temperature
     if sampling.top_p < 1:
-        probabilities = _nucleus(probabilities, sampling.top_p)
-    cumulative = probabilities.cumsum(dim=-1)
-    uniform = torch.rand(1, generator=generator, dtype=torch.float64).to(cumulative.device)
-    # the product may round up to the total: the last token with any probability is the bound
-    last = int(probabilities.nonzero()[-1])
-    place = torch.searchsorted(cumulative, uniform * cumulative[-1], right=True)
-    return min(int(place), last)
+        scores = _nucleus(scores, sampling.top_p)
+    noise = torch.empty(scores.shape, dtype=torch.float32).exponential_(generator=generator)
+    return int((scores - noise.log().to(scores.device)).argmax())
 
 
-def _nucleus(probabilities: "torch.Tensor", top_p: float) -> "torch.Tensor":
-    """The smallest set of most probable tokens that reaches `top_p`; the others become 0.
+def _nucleus(scores: "torch.Tensor", top_p: float) -> "torch.Tensor":
+    """`scores`, −∞ outside the smallest set of most probable tokens that reaches `top_p`.
 
     Source: Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1.
     """
     import torch
 
-    size = probabilities.shape[-1]
+    size = scores.shape[-1]
+    total = scores.logsumexp(dim=-1)
     # a full sort of a vocabulary is slow, and the nucleus is nearly always small
     for count in (min(256, size), size):
-        values, tokens = torch.topk(probabilities, count)
-        cumulative = values.cumsum(dim=-1)
-        if float(cumulative[-1]) >= top_p or count == size:
-            keep = cumulative - values < top_p
-            kept = torch.zeros_like(probabilities)
-            return kept.scatter(-1, tokens[keep], values[keep])
+        values, tokens = torch.topk(scores, count)
+        probabilities = (values - total).exp()
+        before = probabilities.cumsum(dim=-1) - probabilities
+        if float(before[-1] + probabilities[-1]) >= top_p or count == size:
+            keep = before < top_p
+            return torch.full_like(scores, float("-inf")).scatter(-1, tokens[keep], values[keep])
     raise AssertionError("unreachable: the last count is the whole vocabulary")
