@@ -78,7 +78,7 @@ def score(gained: int, lost: int, n: int, delta: float) -> float:
     return (gained - lost - n * delta) / math.sqrt(n * (2 * q + delta - delta * delta))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables)
 def test_tangos_bounds_are_where_the_score_test_turns(table: tuple[int, int, int]) -> None:
     gained, lost, n = table

@@ -244,7 +244,7 @@ def edits_on(draw: st.DrawFn, harness: Harness) -> FieldEdit:
             return edit(f"skills[{skill.name}].system", old, draw(st.just(ABSENT) | words))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(harnesses, st.data())
 def test_any_patch_that_applies_leads_back_edit_by_edit(
     harness: Harness, data: st.DataObject
@@ -270,7 +270,7 @@ def test_any_patch_that_applies_leads_back_edit_by_edit(
         assert back.edits[0].field_path.startswith(edits[0].field_path.removesuffix("[+]"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(harnesses, harnesses)
 def test_the_patch_between_two_harnesses_leads_from_one_to_the_other(
     before: Harness, after: Harness
@@ -341,7 +341,7 @@ def test_a_merge_needs_one_base_and_something_to_merge() -> None:
     assert caught.value.reason == "empty"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(harnesses, st.data())
 def test_merged_patches_do_what_they_do_one_after_another(
     harness: Harness, data: st.DataObject

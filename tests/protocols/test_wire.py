@@ -94,7 +94,7 @@ def objects(kind: type[Wire]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", wire_types(), ids=lambda kind: kind.__name__)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_value_comes_back_from_json_as_it_was(kind: type[Wire], data: st.DataObject) -> None:
     value = kind.model_validate_json(canonical(data.draw(objects(kind))))
