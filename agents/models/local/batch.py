@@ -7,13 +7,13 @@ the prefix cache, changes the arithmetic by float rounding only.
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evener.agents.models.local.attention import Run
-from evener.agents.models.local.draw import draw, generator_of
+from evener.agents.models.local.draw import draw
 from evener.agents.models.local.prefix import BLOCK, PrefixCache, block_keys
 from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.row import Row
 from evener.agents.models.local.run import runs_of
 from evener.agents.models.local.slot import Slots
 from evener.agents.models.local.weights import Weights
@@ -26,30 +26,6 @@ _GROUP_TOKENS = 2048
 """Most tokens, padding included, in one pass over several prompts."""
 _PIECE_TOKENS = 512
 """A longer prompt is read alone, in pieces of this size."""
-
-
-@dataclass(eq=False)
-class Row:
-    """One request in the batch. `length` counts the tokens whose keys and values are stored."""
-
-    ids: list[int]
-    sampling: Sampling
-    limit: int
-    out: list[int] = field(default_factory=list[int])
-    logprob: float = 0.0
-    seconds: float = 0.0
-    length: int = 0
-    text: str = ""
-    stop_reason: StopReason | None = None
-    generator: "torch.Generator | None" = None
-
-    def __post_init__(self) -> None:
-        self.generator = generator_of(self.sampling)
-
-    @property
-    def columns(self) -> int:
-        """Tokens it may come to."""
-        return len(self.ids) + self.limit
 
 
 class Batch:

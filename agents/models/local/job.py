@@ -4,7 +4,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evener.agents.models.local.batch import Row
+from evener.agents.models.local.row import Row
 from evener.protocols.model import ModelRef, Reply, Request
 
 

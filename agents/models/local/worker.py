@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from evener.agents.models.error import ContextExceeded
 from evener.agents.models.local.adapter import Adapters
-from evener.agents.models.local.batch import Batch, Row
+from evener.agents.models.local.batch import Batch
 from evener.agents.models.local.draw import check_sampling
+from evener.agents.models.local.fault import as_infra, closed
 from evener.agents.models.local.job import Job, Loading
 from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.row import Row
 from evener.protocols.error import EvenerError, InfraError
 from evener.protocols.model import ModelRef, Reply, Usage
 
@@ -62,14 +64,14 @@ class Worker:
     def close(self) -> None:
         """Stop after the token in progress; blocks until the thread has ended."""
         with self._lock:
-            self._end = self._end or _closed()
+            self._end = self._end or closed()
             if self._thread.ident is None:
                 return
             self._inbox.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        error: EvenerError = _closed()
+        error: EvenerError = closed()
         try:
             desk = self._open_desk()
         except Exception as failure:  # noqa: BLE001 - the thread's boundary: every waiter gets it
@@ -201,21 +203,6 @@ class Worker:
                 job.reply.set_result(_reply(job))
 
 
-def as_infra(failure: Exception) -> EvenerError:
-    """The package's own errors as they are; anything else is the machinery's fault."""
-    if isinstance(failure, EvenerError):
-        return failure
-    text = str(failure).strip()
-    first = text.splitlines()[0][:200] if text else ""
-    memory = isinstance(failure, MemoryError) or "allocate memory" in text
-    memory = memory or type(failure).__name__ == "OutOfMemoryError"
-    if memory:
-        return InfraError(
-            f"the engine ran out of memory ({first}); use a smaller batch", kind="out_of_memory"
-        )
-    return InfraError(f"the engine failed: {type(failure).__name__}: {first}", kind="engine")
-
-
 def _reply(job: Job) -> Reply:
     row = job.row
     if row is None or row.stop_reason is None:
@@ -242,10 +229,6 @@ def _fail(item: Job | Loading, error: EvenerError) -> None:
                 item.reply.set_exception(error)
             case Loading():
                 item.loaded.set_exception(error)
-
-
-def _closed() -> InfraError:
-    return InfraError("the engine is closed", kind="closed")
 
 
 def _inference() -> contextlib.AbstractContextManager[object]:

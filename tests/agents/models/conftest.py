@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a random Llama: 64 wide, 2 layers, a window of 2048."""
     library("torch").set_num_threads(1)
     return save_tiny(tmp_path_factory.mktemp("tiny") / "tiny-llama", tiny_config())
+
+
+@pytest.fixture
+def save_model() -> Callable[[Path, Any], Path]:
+    """Writes random weights of a configuration into a folder."""
+    return save_tiny
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from evener.agents.models.local.attention import Run
-from evener.agents.models.local.batch import Batch, Row
+from evener.agents.models.local.batch import Batch
 from evener.agents.models.local.prefix import BLOCK, PrefixCache
 from evener.agents.models.local.render import Renderer
+from evener.agents.models.local.row import Row
 from evener.agents.models.local.slot import Slots
 from evener.agents.models.local.weights import Weights, load_tokenizer
 from evener.protocols.model import Sampling, StopReason

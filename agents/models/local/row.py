@@ -1,0 +1,34 @@
+"""One request while it is generated: its tokens so far, and how it ends."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evener.agents.models.local.draw import generator_of
+from evener.protocols.model import Sampling, StopReason
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(eq=False)
+class Row:
+    """One request in the batch. `length` counts the tokens whose keys and values are stored."""
+
+    ids: list[int]
+    sampling: Sampling
+    limit: int
+    out: list[int] = field(default_factory=list[int])
+    logprob: float = 0.0
+    seconds: float = 0.0
+    length: int = 0
+    text: str = ""
+    stop_reason: StopReason | None = None
+    generator: "torch.Generator | None" = None
+
+    def __post_init__(self) -> None:
+        self.generator = generator_of(self.sampling)
+
+    @property
+    def columns(self) -> int:
+        """Tokens it may come to."""
+        return len(self.ids) + self.limit
