@@ -63,7 +63,9 @@ class Attempt:
             TrialFinished,
         )
         verdict = answer.verdict
-        run.meter.add(rollouts=verdict.rollouts, completion_tokens=verdict.completion_tokens)
+        run.meter.add(
+            rollouts=verdict.rollouts + verdict.reused, completion_tokens=verdict.completion_tokens
+        )
         record = self.record(verdict)
         after = None
         if verdict.ruling is Ruling.ACCEPT:

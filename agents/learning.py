@@ -82,7 +82,9 @@ async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bo
         TrialFinished,
     )
     verdict = answer.verdict
-    run.meter.add(rollouts=verdict.rollouts, completion_tokens=verdict.completion_tokens)
+    run.meter.add(
+        rollouts=verdict.rollouts + verdict.reused, completion_tokens=verdict.completion_tokens
+    )
     run.record(
         "verdict",
         {
