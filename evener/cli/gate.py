@@ -38,3 +38,42 @@ def simulate(
     )
     text = "\n".join(f"{key}: {value}" for key, value in rates.document().items())
     emit(rates, text, as_json=as_json)
+
+
+@group.command()
+def plan(
+    *,
+    gate: Annotated[Literal["paired", "paper"], typer.Option(help="Which gate.")] = "paired",
+    schedule: Annotated[
+        Literal["default", "small"], typer.Option(help="The paired gate's looks.")
+    ] = "default",
+    power: Annotated[float, typer.Option(help="How often a gain must be accepted.")] = 0.75,
+    replicates: Annotated[int, typer.Option(min=1, help="Simulated trials a gain.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say which gain a gate can see, with how many tasks, and what it costs."""
+    from evener.agents.gates.plan import plan as run
+    from evener.choose import choose_gate
+    from evener.config import GateConfig, RunConfig
+    from evener.report.table import table
+
+    found = run(
+        choose_gate(RunConfig(gate=GateConfig(kind=gate, schedule=schedule))),
+        power=power,
+        replicates=replicates,
+        seed=seed,
+    )
+    rows = [
+        (f"{r.gain * 100:+.0f}", f"{r.accept.value:.2f}", f"{r.mean_rollouts:.0f}")
+        for r in found.rows
+    ]
+    seen = (
+        "none of these gains" if found.smallest is None else f"{found.smallest * 100:+.0f} points"
+    )
+    text = (
+        f"{table(('true gain', 'accepted', 'mean rollouts'), rows)}\n"
+        f"accepted with power {power:g}: {seen}, up to {found.tasks_in} held-in and "
+        f"{found.tasks_out} held-out tasks"
+    )
+    emit(found, text, as_json=as_json)

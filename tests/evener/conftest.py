@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pytest
 
@@ -66,8 +67,24 @@ def hire() -> Callable[[Desk], ScriptedModel]:
     return clerk
 
 
+class Support(NamedTuple):
+    Desk: type[Desk]
+    clerk: Callable[[Desk], ScriptedModel]
+    small_config: Callable[[], RunConfig]
+
+
+@pytest.fixture(scope="session")
+def support() -> Support:
+    """For fixtures of a wider scope."""
+    return Support(Desk, clerk, small_config)
+
+
 @pytest.fixture
 def config() -> RunConfig:
+    return small_config()
+
+
+def small_config() -> RunConfig:
     return RunConfig(
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
         gate=GateConfig(schedule="small"),

@@ -1,0 +1,161 @@
+"""The command line on a finished run: what it prints, and its one line for a mistake."""
+
+import asyncio
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import networkx as nx
+import pytest
+
+from evener.agents.record.run import RunFolder
+from evener.cli import main
+from evener.config import RunConfig
+from evener.team import Parts, Team
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    support = request.getfixturevalue("support")
+    out = tmp_path_factory.mktemp("cli") / "run"
+    desk = support.Desk()
+    config: RunConfig = support.small_config()
+
+    async def run() -> None:
+        parts = Parts(environment=desk, model=support.clerk(desk))
+        async with Team.open(config, out, parts=parts) as team:
+            await team.run()
+
+    asyncio.run(run())
+    return out
+
+
+class Done(NamedTuple):
+    code: int
+    stdout: str
+    stderr: str
+
+
+def evener(*args: str) -> Done:
+    """The console script, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["evener", *args]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+        code: Any = 0
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv = before
+    return Done(int(code), out.getvalue(), err.getvalue())
+
+
+def answer(*args: str) -> Any:
+    done = evener(*args, "--json")
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refusal(*args: str) -> str:
+    done = evener(*args)
+    assert done.code == 2, done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    return line
+
+
+def test_harness_list_shows_versions_and_what_was_turned_down(finished: Path) -> None:
+    rows = answer("harness", "list", str(finished))
+    assert [row["version"] for row in rows[:2]] == ["v0", "v1"]
+    assert rows[1]["state"] == "HEAD"
+    assert any(row["state"] == "REJECT" for row in rows[2:])
+
+
+def test_rollback_puts_any_version_back_byte_for_byte(finished: Path) -> None:
+    files = {v: (finished / "harness" / v / "harness.yaml").read_bytes() for v in ("v0", "v1")}
+    for version in ("v0", "v1"):
+        assert answer("harness", "rollback", str(finished), version)["head"] == version
+        assert (finished / "harness" / "HEAD").read_text("utf-8") == f"{version}\n"
+        shown = evener("harness", "show", str(finished), version).stdout
+        assert shown.encode() == files[version]
+    assert answer("harness", "verify", str(finished))["faults"] == []
+
+
+def test_an_unknown_version_is_one_line_with_those_there_are(finished: Path) -> None:
+    line = refusal("harness", "rollback", str(finished), "v9")
+    assert "v9" in line
+    assert "v0, v1" in line
+
+
+def test_diff_between_versions_names_the_new_skills(finished: Path) -> None:
+    assert "+skills:" in evener("harness", "diff", str(finished), "v0", "v1").stdout
+
+
+def test_trajectories_are_listed_and_shown_in_full(finished: Path) -> None:
+    rows = answer("trajectories", "list", str(finished), "--split", "test", "--limit", "3")
+    assert len(rows) == 3
+    shown = answer("trajectories", "show", str(finished), rows[0]["trajectory"][:16])
+    assert shown["id"] == rows[0]["episode"]
+    assert "no trajectory begins" in refusal("trajectories", "show", str(finished), "zz")
+
+
+def test_the_graph_has_every_message_and_reads_back(finished: Path) -> None:
+    text = evener("graph", str(finished), "--format", "text").stdout
+    assert "conductor → student  RolloutRequest" in text
+    back = nx.read_graphml(
+        io.BytesIO(evener("graph", str(finished), "--format", "graphml").stdout.encode())
+    )
+    with RunFolder.read(finished) as folder:
+        assert back.number_of_nodes() == sum(1 for _ in folder.record.bodies("message"))
+    assert "mermaid" in refusal("graph", str(finished), "--format", "svg")
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("run", "nowhere.toml"), "no such file"),
+        (("graph", "nowhere"), "no such run folder"),
+        (("models", "fetch", "./nowhere"), "nowhere"),
+        (("harness", "check", "nowhere.yaml"), "nowhere.yaml"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str) -> None:
+    assert says in refusal(*args)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("[plan]\nrounds = 0\n", "plan.rounds"),
+        ("[plan.search]\niterations = 0\n", "plan.search.iterations"),
+        ("[plan.evaluation]\ntest_tasks = 0\n", "plan.evaluation.test_tasks"),
+        ("[plan]\nroundz = 1\n", "did you mean plan.rounds"),
+        ('[environment]\nname = "storefrnt"\n', "storefront"),
+        ('[harness]\nstart = "sed"\n', "seed"),
+        ("[plan\n", "not TOML"),
+    ],
+)
+def test_a_wrong_setting_is_named_before_anything_runs(
+    tmp_path: Path, line: str, says: str
+) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(line)
+    assert says in refusal("run", str(file), "--dry-run")
+
+
+def test_a_dry_run_estimates_and_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("")
+    cost = answer("run", str(file), "plan.rounds=1", "--dry-run")
+    assert cost["rollouts"] == sum(stage["rollouts"] for stage in cost["stages"])
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_unknown_split_is_refused(finished: Path) -> None:
+    done = evener("evaluate", str(finished), "--split", "exam")
+    assert done.code == 2
+    assert "held_out" in done.stderr
