@@ -65,7 +65,7 @@ def plan(
         seed=seed,
     )
     rows = [
-        (f"{r.gain * 100:+.0f}", f"{r.accept.value:.2f}", f"{r.mean_rollouts:.0f}")
+        (f"{r.gain * 100:+.0f}", f"{r.accept.rate:.2f}", f"{r.mean_rollouts:.0f}")
         for r in found.rows
     ]
     seen = (

@@ -68,7 +68,7 @@ def hire() -> Callable[[Desk], ScriptedModel]:
 
 
 class Support(NamedTuple):
-    Desk: type[Desk]
+    new_desk: type[Desk]
     clerk: Callable[[Desk], ScriptedModel]
     small_config: Callable[[], RunConfig]
 

@@ -21,7 +21,7 @@ from evener.team import Parts, Team
 def finished(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     support = request.getfixturevalue("support")
     out = tmp_path_factory.mktemp("cli") / "run"
-    desk = support.Desk()
+    desk = support.new_desk()
     config: RunConfig = support.small_config()
 
     async def run() -> None:
@@ -153,6 +153,14 @@ def test_a_dry_run_estimates_and_leaves_nothing(tmp_path: Path) -> None:
     cost = answer("run", str(file), "plan.rounds=1", "--dry-run")
     assert cost["rollouts"] == sum(stage["rollouts"] for stage in cost["stages"])
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_gate_says_what_it_errs_and_what_a_gain_costs() -> None:
+    rates = answer("gate", "simulate", "--gate", "paper", "--replicates", "500")
+    assert rates["accept"]["low"] < 0.26 < rates["accept"]["high"]
+    plan = answer("gate", "plan", "--replicates", "50")
+    assert plan["rollouts"] > 0
+    assert "mean rollouts" in evener("gate", "plan", "--replicates", "20").stdout
 
 
 def test_an_unknown_split_is_refused(finished: Path) -> None:
