@@ -38,7 +38,7 @@ POOLS: dict[Part, Pool] = {
     ),
     "mine": _pool(
         "Adam Bella Carl Diana Eric Fiona George Hannah Ivan Julia",
-        "kettle spoon plate towel bucket ladder hammer brush",
+        "kettle spoon plate towel bucket ladder hammer broom",
     ),
     "held_in": _pool(
         "Alice Bruno Cora Daniel Elena Frank Gina Hugo Irene Jonas",
@@ -46,7 +46,7 @@ POOLS: dict[Part, Pool] = {
     ),
     "held_out": _pool(
         "Albert Bianca Chris Dora Edgar Flora Gavin Helen Ian Jenny",
-        "apron bench curtain folder guitar hanger lantern saddle",
+        "apron stool curtain folder guitar hanger lantern saddle",
     ),
     "test": _pool(
         "Amy Boris Celia Dennis Ella Fred Greta Harry Ingrid Jacob",

@@ -10,21 +10,24 @@ OPERATORS: tuple[Form, ...] = ("*", "+", "-", "/")
 
 USUAL: dict[Form, tuple[str, ...]] = {
     "*": (
-        "{name} fills {a} boxes with {b} {nouns} each. How many {nouns} are that in all?",
-        "{name} has {a} shelves with {b} {nouns} each. How many {nouns} are that in all?",
-        "{name} packs {a} bags with {b} {nouns} each. How many {nouns} are that in all?",
+        "{name} packs {a} times {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} orders {a} times {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} wants {a} times {b} {nouns}. How many {nouns} has {name} got?",
     ),
     "+": (
-        "{name} has {a} {nouns} and gets {b} more. How many {nouns} are that in all?",
-        "{name} counts {a} {nouns}, then {b} more. How many {nouns} are that in all?",
+        "{name} packs {a} plus {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} orders {a} plus {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} wants {a} plus {b} {nouns}. How many {nouns} has {name} got?",
     ),
     "-": (
-        "{name} has {a} {nouns} and sells {b}. How many {nouns} are left?",
-        "{name} has {a} {nouns} and throws {b} away. How many {nouns} are left?",
+        "{name} packs {a} minus {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} orders {a} minus {b} {nouns}. How many {nouns} has {name} got?",
+        "{name} wants {a} minus {b} {nouns}. How many {nouns} has {name} got?",
     ),
     "/": (
-        "{name} shares {a} {nouns} among {b} boxes. How many {nouns} are in each box?",
-        "{name} shares {a} {nouns} among {b} shops. How many {nouns} are in each shop?",
+        "{name} packs {a} {nouns} divided by {b}. How many {nouns} has {name} got?",
+        "{name} orders {a} {nouns} divided by {b}. How many {nouns} has {name} got?",
+        "{name} wants {a} {nouns} divided by {b}. How many {nouns} has {name} got?",
     ),
     "price": (
         "{name} buys {a} pieces of {item}. What is the total price?",
@@ -32,38 +35,41 @@ USUAL: dict[Form, tuple[str, ...]] = {
         "{name} wants {a} pieces of {item}. What is the total price?",
     ),
     "weight": (
-        "{name} has {a} {source} of {items}. How many {target} is that?",
-        "{name} sends {a} {source} of {items}. How many {target} is that?",
-        "{name} orders {a} {source} of {items}. How many {target} is that?",
+        "Convert {a} {source} of {items} into {target} for {name}.",
+        "{name} asks: how many {target} are {a} {source} of {items}?",
     ),
     "length": (
-        "{name} moves the {items} by {a} {source}. How many {target} is that?",
-        "{name} carries the {items} for {a} {source}. How many {target} is that?",
+        "Convert {a} {source} of {items} into {target} for {name}.",
+        "{name} asks: how many {target} are {a} {source} of {items}?",
     ),
     "volume": (
-        "{name} has {a} {source} of paint for {items}. How many {target} is that?",
-        "{name} orders {a} {source} of paint for {items}. How many {target} is that?",
+        "Convert {a} {source} of {items} into {target} for {name}.",
+        "{name} asks: how many {target} are {a} {source} of {items}?",
     ),
 }
 
 OOD: dict[Form, tuple[str, ...]] = {
     "*": (
-        "A pallet carries {b} {nouns}. {name} orders {a} pallets. How many {nouns} arrive?",
-        "Each of {name}'s {a} helpers wraps {b} {nouns}. How many {nouns} do they wrap in all?",
+        "The shelves of {name} hold {a} times {b} {nouns}. What is the number of {nouns}?",
+        "A truck brings {name} {a} times {b} {nouns}, all of them whole. How many are they?",
     ),
-    "+": (
-        "On Monday {name} sold {a} {nouns} and on Tuesday {b}. How many {nouns} were sold in all?",
-    ),
-    "-": ("Of {a} {nouns} that {name} ordered, {b} came broken. How many {nouns} are fine?",),
-    "/": ("{a} {nouns} go into {b} equal piles for {name}. How many {nouns} does a pile have?",),
+    "+": ("From two crates {name} takes {a} plus {b} {nouns}. What is the number of {nouns}?",),
+    "-": ("After a sale {name} is left with {a} minus {b} {nouns}. How many are they?",),
+    "/": ("A stack of {a} {nouns} is divided by {b} for {name}. How many are in a part?",),
     "price": (
-        "How much does {name} pay for {a} times {item}?",
-        "{name} asks at the desk what the price of {a} units of {item} would be.",
+        "What is the total price if {name} takes {a} of the {item}?",
+        "A customer, {name}, pays for {a} pieces of {item}. What is the price?",
     ),
     "weight": (
-        "The load of {items} comes to {a} {source}, but {name} needs it in {target}.",
-        "{name} weighed the {items}: {a} {source}. Please give that in {target}.",
+        "For {name}: convert {a} {source} of {items} into {target}, please.",
+        "How many {target} do {a} {source} of {items} make? {name} asks.",
     ),
-    "length": ("The way of the {items} is {a} {source}, but {name} needs it in {target}.",),
-    "volume": ("The tank for {items} holds {a} {source}. {name} asks how many {target} fit.",),
+    "length": (
+        "For {name}: convert {a} {source} of {items} into {target}, please.",
+        "How many {target} do {a} {source} of {items} make? {name} asks.",
+    ),
+    "volume": (
+        "For {name}: convert {a} {source} of {items} into {target}, please.",
+        "How many {target} do {a} {source} of {items} make? {name} asks.",
+    ),
 }
