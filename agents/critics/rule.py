@@ -24,6 +24,7 @@ class RuleCritic:
     def __init__(self, background: Background) -> None:
         self._background = background
         self._private: set[tuple[str, ...]] = set()
+        self._first: dict[tuple[str, str], FieldEdit | None] = {}
 
     @property
     def name(self) -> str:
@@ -75,8 +76,13 @@ class RuleCritic:
         """The event's own cure, or the first edit of the likeliest repair."""
         if finding.suggestion is not None:
             return finding.suggestion
-        found = next(repairs(finding.signature, (), self._ground(harness)), None)
-        return found.edits[0] if found else None
+        # a suggestion says where to look; the guard against leaks is for proposals
+        place = (harness.digest(), finding.signature)
+        if place not in self._first:
+            ground = Ground(harness, self._background)
+            found = next(repairs(finding.signature, (), ground), None)
+            self._first[place] = found.edits[0] if found else None
+        return self._first[place]
 
 
 def _admit(failure: Trajectory, harness: Harness) -> None:

@@ -5,7 +5,9 @@ trajectory of any split without seeing anything hidden.
 """
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import cast
 
@@ -55,6 +57,11 @@ class Background(Wire):
         return best[1] if best[0] > 0 else None
 
     @cached_property
+    def asked(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each example's question, in the order of `examples`."""
+        return tuple(words(question(example.turns)) for example in self.examples)
+
+    @cached_property
     def rarity(self) -> dict[str, float]:
         """How telling each word of the documentation's questions is."""
         return rarity([question(example.turns) for example in self.examples])
@@ -65,8 +72,7 @@ class Background(Wire):
         spec = self.action(action)
         listed = choices(properties(spec.parameters).get(argument, {})) if spec else ()
         found: dict[str, str] = {}
-        for example in self.examples:
-            asked = words(question(example.turns))
+        for example, asked in zip(self.examples, self.asked, strict=True):
             for turn in example.turns:
                 value = turn.call.arguments.get(argument) if turn.call else None
                 if turn.call is None or turn.call.name != action or value not in listed:
@@ -77,6 +83,13 @@ class Background(Wire):
                     near = nearest(name, like, floor=0.5)
                     found |= {near: name} if near else {}
         return found
+
+    def form(self, calls: Iterable[tuple[str, JsonObject]]) -> str:
+        """What the texts that actions are given look like, the final one's aside: `9*9` for a
+        product, `a` for a name."""
+        final = {action.name for action in self.actions if action.final}
+        found = [shape(arguments) for name, arguments in calls if name not in final]
+        return " ".join(text for text in found if text)
 
     def common(self, gram: tuple[str, ...]) -> bool:
         """Whether a run of words is the documentation's way of putting a question and no task's:
@@ -116,6 +129,23 @@ def procedure(turns: tuple[ExampleTurn, ...], harness: Harness | None = None) ->
     if harness is None:
         return tuple(names)
     return tuple(action for name in names for action in actions_of(name, harness))
+
+
+def calls_of(
+    turns: tuple[ExampleTurn, ...], harness: Harness | None = None
+) -> Iterator[tuple[str, JsonObject]]:
+    """The actions of an example with their arguments; a composite has its own name."""
+    for turn in turns:
+        if turn.call is not None:
+            actions = actions_of(turn.call.name, harness) if harness else (turn.call.name,)
+            yield (actions[0] if len(actions) == 1 else turn.call.name), turn.call.arguments
+
+
+def shape(arguments: JsonObject) -> str:
+    """The text arguments of a call, by name, with numbers as 9 and runs of words as a."""
+    texts = [value for _, value in sorted(arguments.items()) if isinstance(value, str)]
+    plain = (re.sub(r"\d+(?:\.\d+)?", "9", text) for text in texts)
+    return " ".join(re.sub(r"[^\W\d_]+(?:[ -]+[^\W\d_]+)*", "a", text).strip() for text in plain)
 
 
 def actions_of(tool: str, harness: Harness) -> Procedure:

@@ -6,8 +6,15 @@ procedure when an example on view makes the same calls for the same kind.
 
 from collections.abc import Iterator
 
-from evener.agents.pattern.background import Procedure, actions_of, procedure, question
+from evener.agents.pattern.background import (
+    Procedure,
+    actions_of,
+    calls_of,
+    procedure,
+    question,
+)
 from evener.agents.pattern.finding import Case, Finding, pair, signature
+from evener.agents.pattern.lexical import likeness
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Acted, Activated, CallRefused, Ended, Parsed, ParseFailed
 from evener.protocols.harness import ExampleTurn
@@ -19,8 +26,8 @@ Example = tuple[ExampleTurn, ...]
 
 
 def teaching(case: Case) -> Iterator[Finding]:
-    """`no_example:K`, `few_examples:K`, `skill_not_active:K:SKILL`, `wrong_skill:K:SKILL` and
-    `off_procedure:K`."""
+    """`no_example:K`, `skill_not_active:K:SKILL`, `wrong_skill:K:SKILL`, `no_form:K:FORM`,
+    `few_examples:K` and `off_procedure:K`."""
     kind = case.background.kind(case.trajectory.task)
     documented = case.background.procedures(kind) if kind is not None else ()
     if kind is None or not any(documented):
@@ -36,15 +43,23 @@ def teaching(case: Case) -> Iterator[Finding]:
             event=event,
             quote=quote,
         )
+        return
+    unseen = _unseen_form(case, kind, shown)
+    if unseen is not None:
+        name, severity = signature("no_form", kind, unseen), Severity.MAJOR
+    elif len(shown) < min(ENOUGH, len(case.background.of(kind))):
+        name, severity = signature("few_examples", kind), Severity.MAJOR
     elif not followed:
-        few = len(shown) < min(ENOUGH, len(case.background.of(kind)))
-        yield case.finding(
-            signature("few_examples" if few else "off_procedure", kind),
-            RootCause.SKILL_MISSING if few else RootCause.PROMPT_AMBIGUITY,
-            Severity.MAJOR if few else Severity.MINOR,
-            event=event,
-            quote=quote,
-        )
+        name, severity = signature("off_procedure", kind), Severity.MINOR
+    else:
+        return
+    yield case.finding(
+        name,
+        RootCause.SKILL_MISSING if severity is Severity.MAJOR else RootCause.PROMPT_AMBIGUITY,
+        severity,
+        event=event,
+        quote=quote,
+    )
 
 
 def _untaught(case: Case, kind: str) -> str:
@@ -58,6 +73,21 @@ def _untaught(case: Case, kind: str) -> str:
     if usurper is not None and _teaches(case, case.harness.prompt.examples, kind):
         return signature("wrong_skill", kind, usurper.name)
     return signature("no_example", kind)
+
+
+def _unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
+    """The form of the documented example most like the task, if no example on view has it and the
+    student's own calls did not find it."""
+    prompt = case.trajectory.task.prompt
+    like = max(
+        case.background.of(kind),
+        key=lambda e: likeness(question(e.turns), prompt, case.background.rarity),
+    )
+    form = case.background.form
+    wanted = form(calls_of(like.turns))
+    seen = {form(calls_of(example, case.harness)) for example in shown}
+    made = form((e.call.name, e.call.arguments) for e in case.events if isinstance(e, Acted))
+    return None if not wanted or wanted in seen or wanted == made else wanted
 
 
 def answering_else(case: Case) -> Iterator[Finding]:

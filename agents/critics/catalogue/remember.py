@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from evener.agents.critics.catalogue.example import clean, tools_of
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
-from evener.agents.critics.catalogue.teach import clean, tools_of
 from evener.agents.pattern.background import question
 from evener.protocols.digest import canonical
 from evener.protocols.harness import ExampleTurn, Note, Tool

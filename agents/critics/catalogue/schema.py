@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from evener.agents.critics.catalogue.example import new_tool
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
-from evener.agents.critics.catalogue.teach import new_tool
 from evener.agents.critics.catalogue.tidy import tidy, true_schema
 from evener.protocols.harness import Tool
 from evener.protocols.patch import FieldEdit

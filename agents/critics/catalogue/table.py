@@ -14,6 +14,7 @@ _DETAIL = re.compile(r"tools\[[^\]+]+\]\.(aliases|arguments\.)")
 CATALOGUE: dict[str, tuple[Generator, ...]] = {
     "no_example": (teach.no_example, remember.note),
     "few_examples": (teach.few_examples,),
+    "no_form": (teach.no_form,),
     "skill_not_active": (wake.skill_not_active,),
     "wrong_skill": (wake.wrong_skill,),
     "off_procedure": (wake.off_procedure,),

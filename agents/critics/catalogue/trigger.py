@@ -23,9 +23,10 @@ def trigger_words(kind: str, background: Background, *, least: int = 2) -> tuple
     """The words that at least `least` examples of the kind share (all do where it has fewer), the
     `MOST` most telling first, then what its schemas list; empty where nothing tells it apart."""
     own = [question(e.turns) for e in background.of(kind)]
-    other = [question(e.turns) for e in background.examples if e.kind != kind]
-    foreign = {word for text in other for word in words(text)} | _filled_in(kind, background)
-    sets = [set(words(text)) for text in own]
+    asked = list(zip(background.examples, background.asked, strict=True))
+    foreign = {word for e, found in asked if e.kind != kind for word in found}
+    foreign |= _filled_in(kind, background)
+    sets = [set(found) for e, found in asked if e.kind == kind]
     counts = {word: sum(word in found for found in sets) for found in sets for word in found}
     shared = sorted(
         (w for w, n in counts.items() if n >= min(least, len(own)) and not _is_name(w, own)),

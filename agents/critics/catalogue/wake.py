@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from evener.agents.critics.catalogue.example import shows
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, slug
-from evener.agents.critics.catalogue.teach import few_examples, no_example, shows
+from evener.agents.critics.catalogue.teach import few_examples, no_example
 from evener.agents.critics.catalogue.trigger import FUNCTION, trigger_words
 from evener.agents.pattern.background import question
 from evener.agents.pattern.lexical import words

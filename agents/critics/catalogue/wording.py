@@ -1,6 +1,10 @@
 """Texts that the catalogue writes: how a call is put, and schema texts where there are none."""
 
+from collections.abc import Sequence
 from typing import Literal
+
+from evener.agents.pattern.background import properties, required
+from evener.protocols.harness import Tool
 
 Format = Literal["json", "hermes", "native"]
 
@@ -13,11 +17,26 @@ CALL: dict[Format, str] = {
 }
 
 
-def system_text(wire: Format) -> str:
-    """How to reply, and the tools on offer, one a line (a template)."""
-    return f"{CALL[wire]}\nTools:\n{{{{ tools }}}}"
+def procedure_text(tools: Sequence[Tool]) -> str:
+    """The tools in the order of the procedure, each with its arguments: all that a skill's system
+    text needs to say beside worked examples (a template)."""
+    return literal(", then ".join(_called(tool) for tool in tools))
+
+
+def literal(text: str) -> str:
+    """A text as a template that renders to itself, but for a blank inside a template mark."""
+    for mark in ("{{", "{%", "{#"):
+        text = text.replace(mark, "{ " + mark[1])
+    return text
 
 
 def only_calls(wire: Format) -> str:
     """The line that rules out a plain answer (plain text)."""
     return f"{CALL[wire]} Write nothing else."
+
+
+def _called(tool: Tool) -> str:
+    """`name(argument, argument)`, the required ones first."""
+    first = required(tool.parameters)
+    rest = [name for name in properties(tool.parameters) if name not in first]
+    return f"{tool.name}({', '.join([*first, *rest])})"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SIGNATURES = (
     "no_example:shelf",
     "few_examples:shelf",
+    "no_form:shelf:a9",
     "skill_not_active:shelf:odd",
     "wrong_skill:shelf:odd",
     "off_procedure:freight",

@@ -381,3 +381,27 @@ def test_an_argument_name_that_is_no_field_path_is_left_alone(
     for finding in found(episode(open_desk, event, END), open_desk, background):
         assert finding.suggestion is None or finding.suggestion.new_value is not ABSENT
         assert finding.suggestion is None or "]." not in finding.suggestion.field_path[12:]
+
+
+def test_a_form_that_no_example_on_view_has_is_named(
+    make_desk: Callable[..., Harness], background: Background, episode: Episode
+) -> None:
+    # three titles of one word are shown; the documented example most like the task has a volume
+    two = background.examples[0]
+    call = two.turns[1].call
+    assert call is not None
+    arguments: JsonObject = {"title": "emma/2"}
+    turns = (
+        two.turns[0].model_copy(update={"content": "Where is the second volume of Emma?"}),
+        two.turns[1].model_copy(update={"call": call.model_copy(update={"arguments": arguments})}),
+        *two.turns[2:],
+    )
+    more = background.model_copy(
+        update={"examples": (*background.examples, two.model_copy(update={"turns": turns}))}
+    )
+    harness = make_desk()
+    asked = "Where is the second volume of Middlemarch?"
+    made = found(episode(harness, FOUND, REPLIED, END, prompt=asked), harness, more)
+    assert made[0].signature == "no_form:where:a/9"
+    plain = found(episode(harness, FOUND, REPLIED, END), harness, more)
+    assert [f.signature for f in plain] == [AGENT_ERROR]
