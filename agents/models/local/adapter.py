@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evener.agents.models.local.folder import safetensors_fault
 from evener.agents.models.local.library import library
+from evener.agents.models.local.merge import Merged
 from evener.agents.models.local.store import file_sha256
 from evener.agents.models.local.weights import Weights
 from evener.protocols.digest import JsonObject, digest
@@ -36,6 +37,7 @@ class Adapters:
         self._names: dict[str, str] = {}
         self._loads = 0
         self._peft: Any = None
+        self._merged: Merged | None = None
         self._active = base
 
     def load(self, name: str, folder: Path) -> ModelRef:
@@ -73,13 +75,21 @@ class Adapters:
         self._active = ref
         if self._peft is None:
             return
+        if self._merged is not None:
+            # before the layers are switched off: PEFT would unmerge by subtraction
+            self._merged.take_out()
         if ref == self._base:
             self._peft.base_model.disable_adapter_layers()
             return
+        name = self._names[ref.revision]
         self._peft.base_model.enable_adapter_layers()
-        self._peft.set_adapter(self._names[ref.revision])
+        self._peft.set_adapter(name)
         # set_adapter marks the weights as trainable
         self._peft.requires_grad_(False)
+        if self._merged is None or self._merged.name != name:
+            self._merged = None
+            self._merged = Merged(self._peft, name)
+        self._merged.put_in()
 
     def _inject(self, inner: str, folder: Path) -> None:
         peft = library("peft")
@@ -137,6 +147,8 @@ def check_adapter(model: Any, folder: Path, *, base_names: Sequence[str]) -> lis
         faults.append(f"it replaces whole modules ({config['modules_to_save']})")
     if config.get("bias", "none") != "none":
         faults.append(f"it changes biases (bias={config['bias']!r})")
+    if config.get("lora_bias"):
+        faults.append("it has biases of its own (lora_bias)")
     broken = safetensors_fault(folder / TENSORS)
     if broken:
         return [*faults, broken]

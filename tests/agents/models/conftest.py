@@ -107,6 +107,12 @@ def save_lora(base: Path, folder: Path, *, seed: int = 1, **changes: Any) -> Pat
     return folder
 
 
+@pytest.fixture
+def save_adapter() -> Callable[..., Path]:
+    """Writes an adapter with random weights for a base into a folder."""
+    return save_lora
+
+
 @pytest.fixture(scope="session")
 def lora(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An adapter for the tiny model."""

@@ -2,7 +2,7 @@ import asyncio
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 import torch
@@ -17,6 +17,12 @@ from evener.protocols.message import Message
 from evener.protocols.model import ModelRef, Request, Sampling
 
 ASK = Request(messages=(Message(role="user", content="hello"),), sampling=Sampling(max_tokens=10))
+
+
+class SaveAdapter(Protocol):
+    def __call__(self, base: Path, folder: Path, **changes: Any) -> Path: ...
+
+
 BASE = ModelRef(base="tiny-llama", revision="0")
 
 
@@ -93,6 +99,47 @@ async def test_generation_with_an_adapter_is_generation_by_the_merged_model(
     expected = merged.generate(torch.tensor([ids]), max_new_tokens=10, do_sample=False)
     assert list(reply.token_ids or ()) == expected[0, len(ids) :].tolist()
     await engine.close()
+
+
+def test_the_base_is_bit_for_bit_itself_after_adapters_came_and_went(
+    tiny: Path, lora: Path, adapter: Path
+) -> None:
+    loaded = adapters(tiny)
+    ids = torch.arange(3, 40)[None]
+    with torch.inference_mode():
+        before = loaded.weights.model(input_ids=ids).logits
+        rewrite(adapter, lambda tensors: {n: t * 1.5 for n, t in tensors.items()})
+        refs = [loaded.load("m1", lora), loaded.load("m2", adapter)]
+        adapted: list[torch.Tensor] = []
+        for ref in (refs[0], refs[1], BASE, refs[1], refs[0]):
+            loaded.activate(ref)
+            adapted.append(loaded.weights.model(input_ids=ids).logits)
+        loaded.activate(BASE)
+        after = loaded.weights.model(input_ids=ids).logits
+    assert torch.equal(before, after)
+    assert torch.equal(before, adapted[2])
+    assert torch.equal(adapted[0], adapted[4])
+    assert torch.equal(adapted[1], adapted[3])
+    assert not torch.allclose(adapted[0], adapted[1])
+    assert not torch.allclose(adapted[0], before)
+
+
+@pytest.mark.parametrize("changes", [{"use_rslora": True}, {"use_dora": True}])
+def test_variants_of_lora_are_served_as_peft_computes_them(
+    tiny: Path, tmp_path: Path, save_adapter: SaveAdapter, changes: dict[str, Any]
+) -> None:
+    folder = save_adapter(tiny, tmp_path / "m1", **changes)
+    loaded = adapters(tiny)
+    loaded.activate(loaded.load("m1", folder))
+    transformers, peft = library("transformers"), library("peft")
+    plain = peft.PeftModel.from_pretrained(
+        transformers.AutoModelForCausalLM.from_pretrained(tiny), str(folder)
+    )
+    ids = torch.arange(3, 40)[None]
+    with torch.inference_mode():
+        ours = loaded.weights.model(input_ids=ids).logits
+        theirs = plain(input_ids=ids).logits
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
 
 
 def test_equal_content_has_one_ref_and_other_content_another(

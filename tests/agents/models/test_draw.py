@@ -36,11 +36,11 @@ def test_top_p_keeps_the_smallest_set_that_reaches_it() -> None:
 
 
 def test_a_nucleus_wider_than_the_first_look_is_whole() -> None:
-    flat = torch.zeros(1000)
+    flat = torch.zeros(300)
     generator = torch.Generator().manual_seed(0)
-    sampling = Sampling(temperature=1, top_p=0.5)
-    found = {draw(flat, sampling, generator) for _ in range(6000)}
-    assert len(found) == 500
+    sampling = Sampling(temperature=1, top_p=0.9)
+    found = {draw(flat, sampling, generator) for _ in range(3000)}
+    assert len(found) == 270
 
 
 def test_equal_seeds_draw_equal_tokens_and_huge_seeds_are_taken() -> None:
