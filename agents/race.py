@@ -34,6 +34,10 @@ class Entry(Wire):
         """Share of the failures that it solved."""
         return self.solved / self.n if self.n else 0.0
 
+    def found(self) -> str:
+        """The result in words."""
+        return f"solved {self.solved:g} of {self.n} mining failures with {self.tokens} tokens"
+
 
 class Race:
     """Runs proposals on failures of the current harness, the same tasks for rivals."""
@@ -132,6 +136,14 @@ def winners(entries: Sequence[Entry]) -> list[Entry]:
         if entry.solved > 0 and group not in best:
             best[group] = entry
     return list(best.values())
+
+
+def against(entry: Entry, best: Sequence[Entry]) -> str:
+    """Which rival won, in words; nothing where a proposal lost by itself."""
+    rival = next(
+        (b for b in best if b.proposal.group and b.proposal.group == entry.proposal.group), None
+    )
+    return f"; {rival.proposal.name} {rival.found()}" if rival else ""
 
 
 def combine(entries: Sequence[Entry], *, name: str) -> Proposal:

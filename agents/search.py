@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from evener.agents.attempt import Attempt
 from evener.agents.critics.aggregate import edits_digest
 from evener.agents.plan import derive
-from evener.agents.race import Entry, Race, combine, singles, winners
+from evener.agents.race import Entry, Race, against, combine, singles, winners
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.harness import Harness
@@ -123,10 +123,9 @@ class RoundSearch:
             seed=derive(self._plan.seed, "race", self._number, iteration),
         )
         best = winners(entries)
-        chosen = {entry.proposal.name for entry in best}
         for entry in entries:
-            if entry.proposal.name not in chosen:
-                self._lost(entry, answer.attributions, iteration)
+            if entry not in best:
+                self._lost(entry, best, answer.attributions, iteration)
         if best:
             together = combine(best, name=f"merged-{self._number}-{iteration}")
             alone = [entry.proposal for entry in best]
@@ -134,7 +133,13 @@ class RoundSearch:
         self._waiting = [p for p in self._waiting if edits_digest(p.patch) not in self._refused]
         return answer.attributions
 
-    def _lost(self, entry: Entry, attributions: Sequence[Attribution], iteration: int) -> None:
+    def _lost(
+        self,
+        entry: Entry,
+        best: Sequence[Entry],
+        attributions: Sequence[Attribution],
+        iteration: int,
+    ) -> None:
         self._refused.add(edits_digest(entry.proposal.patch))
         verdict = None
         if not entry.fault:
@@ -152,7 +157,7 @@ class RoundSearch:
                 rollouts=entry.n,
                 completion_tokens=entry.tokens,
                 seed=self._plan.seed,
-                reason=f"solved {entry.solved:g} of {entry.n} mining failures it is aimed at",
+                reason=f"{entry.found()}{against(entry, best)}",
                 aim="signature",
             )
         attempt = self._attempt(entry.proposal, attributions, iteration)

@@ -11,7 +11,6 @@ from evener.agents.record.registry import Registry
 from evener.agents.rollouts import Rollouts
 from evener.protocols.error import ConfigError
 from evener.protocols.model import ModelRef
-from evener.protocols.port import Progress
 from evener.protocols.summary import Cell
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Trajectory
@@ -30,10 +29,10 @@ async def evaluate(
     split: Split,
     count: int,
     seed: int,
-    progress: Progress,
+    parts: Parts,
 ) -> tuple[Cell, int]:
     """The cell, and the number of this look at a sealed split (0 for the others)."""
-    async with Team.reopen(run, parts=Parts(progress=progress)) as team:
+    async with Team.reopen(run, parts=parts) as team:
         registry = Registry(team.folder.harness)
         name, harness = registry.head() if version == "HEAD" else (version, registry.get(version))
         check(harness, (await published(team.environment)).actions)
@@ -44,7 +43,7 @@ async def evaluate(
             looks = 1 + sum(body["split"] == split for body in record.bodies("look"))
             record.append("look", {"split": split, "harness": name, "model": str(ref)})
         before = team.folder.cpu_seconds()
-        episodes = await Rollouts(team.bus, progress=progress).run(
+        episodes = await Rollouts(team.bus, progress=parts.progress).run(
             team.environment.tasks(split, count=count, seed=seed),
             harness=record.put(harness),
             model=ref,
@@ -69,13 +68,14 @@ async def serve(team: Team, model: str) -> ModelRef:
     if model == "base":
         return team.base
     trained = {
-        str(body["folder"]).rsplit("/", 1)[-1]: body
+        Path(str(body["folder"])).name: body["model"]
         for body in team.folder.record.bodies("trained")
         if body["model"] is not None
     }
     if model not in trained:
         known = ", ".join(["base", *trained])
         raise ConfigError(f"no model {model!r}", where="--model", remedy=f"there are {known}")
-    body = trained[model]
-    request = ServeModel.model_validate({"model": body["model"], "folder": str(body["folder"])})
+    # the run folder may have been moved since: the adapter is looked for where it is now
+    folder = str(team.folder.models / model)
+    request = ServeModel(model=ModelRef.model_validate(trained[model]), folder=folder)
     return (await team.bus.ask("student", request, ModelServed)).model

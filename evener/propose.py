@@ -10,19 +10,18 @@ from evener.protocols.attribution import Proposal
 from evener.protocols.diff import DiffRecord
 from evener.protocols.harness import Harness
 from evener.protocols.patch import between
-from evener.protocols.port import Progress
 from evener.protocols.wire import PatchTried, TryPatch
 from evener.team import Parts, Team
 
 
 async def propose(
-    run: Path, harness: Harness, *, name: str, model: str, progress: Progress
+    run: Path, harness: Harness, *, name: str, model: str, parts: Parts
 ) -> DiffRecord:
     """The record of the trial of HEAD against `harness`; committed if the gate accepts.
 
     Raises PatchError where the harness is what HEAD is already.
     """
-    async with Team.reopen(run, parts=Parts(progress=progress)) as team:
+    async with Team.reopen(run, parts=parts) as team:
         check(harness, (await published(team.environment)).actions)
         _, head = Registry(team.folder.harness).head()
         patch = between(head, harness)

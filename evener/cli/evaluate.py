@@ -25,6 +25,7 @@ def evaluate(
 
     from evener.evaluate import evaluate as run_cell
     from evener.progress import watching
+    from evener.team import Parts
 
     with watching() as progress:
         cell, looks = asyncio.run(
@@ -35,7 +36,7 @@ def evaluate(
                 split=split,
                 count=tasks,
                 seed=seed,
-                progress=progress,
+                parts=Parts(progress=progress),
             )
         )
     text = (

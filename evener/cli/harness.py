@@ -150,11 +150,17 @@ def propose(
     from evener.agents.harness.load import load
     from evener.progress import watching
     from evener.propose import propose as try_patch
+    from evener.team import Parts
 
     with watching() as progress:
-        record = asyncio.run(
-            try_patch(run, load(file), name=name or file.stem, model=model, progress=progress)
+        attempt = try_patch(
+            run,
+            load(file),
+            name=name or file.stem,
+            model=model,
+            parts=Parts(progress=progress),
         )
+        record = asyncio.run(attempt)
     verdict = record.verdict
     text = f"{verdict.ruling}: {verdict.reason}" if verdict else record.fault
     emit(record, text, as_json=as_json)

@@ -44,4 +44,4 @@ def test_what_is_put_together_from_others_does_not_race() -> None:
         patch=Patch(base=BASE, edits=first.patch.edits + second.patch.edits),
     )
     assert singles([both, first, second]) == [first, second]
-    assert singles([both, first]) == [both]
+    assert singles([both, first]) == [both, first]
