@@ -38,7 +38,7 @@ def test_top_p_keeps_the_smallest_set_that_reaches_it() -> None:
 def test_a_nucleus_wider_than_the_first_look_is_whole() -> None:
     flat = torch.zeros(300)
     generator = torch.Generator().manual_seed(0)
-    sampling = Sampling(temperature=1, top_p=0.9)
+    sampling = Sampling(temperature=1, top_p=0.899)
     found = {draw(flat, sampling, generator) for _ in range(3000)}
     assert len(found) == 270
 
