@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import cast
 
 from evener.agents.pattern.lexical import (
+    GRAMMAR,
     grams,
     likeness,
     masks,
@@ -79,7 +80,7 @@ class Background(Wire):
                     continue
                 name = str(value)
                 if not {name.casefold(), *plurals(name.casefold())} & set(asked):
-                    like = [w for w in asked if w[0] == name[0].casefold() and w not in listed]
+                    like = [w for w in asked if w[0] == name[0].casefold() and w not in GRAMMAR]
                     near = nearest(name, like, floor=0.5)
                     found |= {near: name} if near else {}
         return found

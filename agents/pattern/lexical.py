@@ -13,6 +13,16 @@ LEAK_GRAM = 8
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
+# Words of grammar turn up in any sentence and tell nothing apart.
+_GRAMMAR_WORDS = """
+a about after also an and any are as at be been before but by can could did do does for from get
+gets give had has have he her his how i if in into is it its me my no not of on or our please
+she should so some than that the their them then there these they this those to was we were what
+when where which who why will with would you your
+"""
+GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+
+
 def tokens(text: str) -> tuple[str, ...]:
     """Every word and number, case folded, in order."""
     return tuple(_TOKEN.findall(text.casefold()))

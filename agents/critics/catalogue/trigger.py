@@ -1,45 +1,58 @@
 """Words that tell one kind of task from the others, by the documentation alone.
 
 A word is taken from a kind's examples, or from the values its actions' schemas list, if no example
-of another kind has it; words that many of the examples share come first.
+of another kind has it. A word that few examples have is more likely chance than mark.
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
-from evener.agents.pattern.background import Background, choices, procedure, properties, question
-from evener.agents.pattern.lexical import plurals, words
-
-MOST = 24
-_GRAMMAR = """
-a about after also an and any are as at be been before but by can could did do does for from get
-gets give had has have he her his how i if in into is it its me my no not of on or our please
-she should so some than that the their them then there these they this those to was we were what
-when where which who why will with would you your
-"""
-FUNCTION = frozenset(_GRAMMAR.split())
+from evener.agents.pattern.background import (
+    Background,
+    calls_of,
+    choices,
+    procedure,
+    properties,
+    question,
+)
+from evener.agents.pattern.lexical import GRAMMAR, plurals, words
 
 
-def trigger_words(kind: str, background: Background, *, least: int = 2) -> tuple[str, ...]:
-    """The words that at least `least` examples of the kind share (all do where it has fewer), the
-    `MOST` most telling first, then what its schemas list; empty where nothing tells it apart."""
-    own = [question(e.turns) for e in background.of(kind)]
+def trigger_words(
+    kind: str, background: Background, *, all_of_them: bool = False
+) -> tuple[str, ...]:
+    """The words that tell a kind; empty where nothing tells it apart.
+
+    What its schemas list, what three in four of its examples share, and what all examples of one
+    form share and no other has; then as few further words as the examples still without one need,
+    words of grammar last. `all_of_them` takes every word that no other kind's example has.
+    """
     asked = list(zip(background.examples, background.asked, strict=True))
+    own = [(background.form(calls_of(e.turns)), set(w)) for e, w in asked if e.kind == kind]
+    texts = [question(e.turns) for e in background.of(kind)]
     foreign = {word for e, found in asked if e.kind != kind for word in found}
     foreign |= _filled_in(kind, background)
-    sets = [set(found) for e, found in asked if e.kind == kind]
-    counts = {word: sum(word in found for found in sets) for found in sets for word in found}
-    shared = sorted(
-        (w for w, n in counts.items() if n >= min(least, len(own)) and not _is_name(w, own)),
-        key=lambda word: (-counts[word], word),
+    counts = Counter(word for _, found in own for word in found)
+    usable = sorted(
+        (w for w in counts if w not in foreign and not _is_name(w, texts)),
+        key=lambda word: (word in GRAMMAR, -counts[word], word),
     )
-    telling = [w for w in shared if w not in foreign and w not in FUNCTION]
-    listed = [w for w in listed_words(kind, background) if w not in foreign]
-    found = list(dict.fromkeys([*telling[:MOST], *listed]))
-    # words of grammar are a last resort: they turn up in any sentence
-    for word in (w for w in shared if w in FUNCTION and w not in foreign):
-        if any(word in have and have.isdisjoint(found) for have in sets):
+    found = [w for w in listed_words(kind, background) if w not in foreign]
+    for word in usable:
+        firm = counts[word] * 4 >= len(own) * 3 or _marks_a_form(word, own)
+        needed = any(word in have and have.isdisjoint(found) for _, have in own)
+        common = counts[word] >= min(2, len(own))
+        if (word not in GRAMMAR and (all_of_them or (firm and common))) or (needed and common):
             found.append(word)
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
+
+
+def _marks_a_form(word: str, own: Sequence[tuple[str, set[str]]]) -> bool:
+    """Whether two examples or more have one form, all of them the word, and no other has it."""
+    forms = {form for form, found in own if word in found}
+    same = [found for form, found in own if form in forms]
+    return len(forms) == 1 and len(same) > 1 and all(word in found for found in same)
 
 
 def _filled_in(kind: str, background: Background) -> set[str]:

@@ -6,24 +6,28 @@ from evener.agents.critics.catalogue.example import shows
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, slug
 from evener.agents.critics.catalogue.teach import few_examples, no_example
-from evener.agents.critics.catalogue.trigger import FUNCTION, trigger_words
+from evener.agents.critics.catalogue.trigger import trigger_words
 from evener.agents.pattern.background import question
-from evener.agents.pattern.lexical import words
+from evener.agents.pattern.lexical import GRAMMAR, words
 
 
 def skill_not_active(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
-    """More trigger words: those that examples share, then all that no other kind has."""
+    """More trigger words: those that mark the kind, then all that no other kind has."""
     kind, name = parts[0], parts[1]
     skill = next((s for s in ground.harness.skills if s.name == name), None)
     if skill is None or not (skill.when.words or skill.when.tools):
         return
-    for least, prior in ((2, 0.8), (1, 0.7)):
-        found = trigger_words(kind, ground.background, least=least)
+    for everything, prior in ((False, 0.8), (True, 0.7)):
+        found = trigger_words(kind, ground.background, all_of_them=everything)
         words = [*skill.when.words, *(w for w in found if w not in skill.when.words)]
         edits = ground.change(f"skills[{name}].when.words", list(words))
         if edits:
             yield Repair(
-                slug("trigger", name, str(least)), f"trigger:{name}", edits, prior, "more triggers"
+                slug("all" if everything else "more", "triggers", name),
+                f"trigger:{name}",
+                edits,
+                prior,
+                "more trigger words",
             )
 
 
@@ -40,7 +44,7 @@ def wrong_skill(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
             if example.kind != own
             for word in words(question(example.turns))
         }
-        kept = [w for w in skill.when.words if not {*words(w)} <= foreign | FUNCTION]
+        kept = [w for w in skill.when.words if not {*words(w)} <= foreign | GRAMMAR]
         if kept:
             edits = ground.change(f"skills[{name}].when.words", list(kept))
             reason = "triggers that no other kind has"
