@@ -10,7 +10,6 @@ from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.event import (
     Acted,
-    Activated,
     CallRefused,
     ContextCut,
     Ended,
@@ -21,7 +20,7 @@ from evener.protocols.event import (
     Remembered,
     Replied,
 )
-from evener.protocols.harness import ArgumentRule, Harness, Memory, Note, Skill, Step, Tool, When
+from evener.protocols.harness import ArgumentRule, Harness, Memory, Note
 from evener.protocols.message import Call
 from evener.protocols.model import StopReason, Usage
 from evener.protocols.path import ABSENT
@@ -210,85 +209,6 @@ def test_an_episode_that_did_not_fail_shows_nothing(
     assert signatures(trajectory, harness=harness, background=background) == ()
 
 
-def test_a_kind_without_examples_is_named_and_the_departure_cited(
-    make_desk: Callable[..., Harness], background: Background, episode: Episode
-) -> None:
-    harness = make_desk(shown=background.of("renewal"))
-    wrong = act("renew", "ok", card=1, span="week")
-    made = found(episode(harness, wrong, REPLIED, END), harness, background)
-    assert made[0].signature == "no_example:where"
-    assert (made[0].root_cause, made[0].severity) == (RootCause.SKILL_MISSING, Severity.CRITICAL)
-    assert made[0].event == 0
-    assert made[0].quote == '"name":"renew"'
-
-
-def test_a_task_without_a_kind_is_placed_by_its_words(
-    make_desk: Callable[..., Harness], background: Background, episode: Episode
-) -> None:
-    harness = make_desk(shown=())
-    trajectory = episode(harness, PLAIN, END, kind="", prompt="Card 7 keeps its loan a year.")
-    assert found(trajectory, harness, background)[0].signature == "no_example:renewal"
-
-
-def test_too_few_examples_are_told_from_none(
-    make_desk: Callable[..., Harness], background: Background, episode: Episode
-) -> None:
-    harness = make_desk(shown=background.examples[:1])
-    made = found(episode(harness, REPLIED, END), harness, background)
-    assert "few_examples:where" in [f.signature for f in made]
-
-
-def test_a_composite_tool_shows_the_actions_it_stands_for(
-    background: Background, episode: Episode
-) -> None:
-    both = Tool(
-        name="answer",
-        steps=(
-            Step(action="find", arguments={"title": "{{ title }}"}),
-            Step(action="reply", arguments={"text": "{{ result }}"}),
-        ),
-    )
-    turns = background.examples[0].turns
-    call = turns[1].call
-    assert call is not None
-    example = (
-        turns[0],
-        turns[1].model_copy(update={"call": call.model_copy(update={"name": "answer"})}),
-    )
-    harness = Harness.model_validate_json(
-        canonical(
-            {
-                "name": "c",
-                "tools": [both.document()],
-                "prompt": {"examples": [[t.document() for t in example]]},
-            }
-        )
-    )
-    names = [f.signature for f in found(episode(harness, REPLIED, END), harness, background)]
-    assert "no_example:where" not in names
-
-
-def test_a_skill_that_sleeps_and_a_skill_in_the_way_are_named(
-    harness: Harness, make_desk: Callable[..., Harness], background: Background, episode: Episode
-) -> None:
-    skill = Skill(
-        name="places",
-        when=When(words=("whereabouts",)),
-        examples=tuple(e.turns for e in background.of("where")),
-    )
-    sleeping = make_desk(shown=()).model_copy(update={"skills": (skill,)})
-    made = found(episode(sleeping, PLAIN, END), sleeping, background)
-    assert made[0].signature == "skill_not_active:where:places"
-
-    other = skill.model_copy(
-        update={"name": "loans", "examples": tuple(e.turns for e in background.of("renewal"))}
-    )
-    crowded = harness.model_copy(update={"skills": (other,)})
-    active = Activated(turn=0, part="skills[loans]")
-    made = found(episode(crowded, active, PLAIN, END), crowded, background)
-    assert made[0].signature == "wrong_skill:where:loans"
-
-
 @pytest.mark.parametrize(
     ("event", "path", "value"),
     [
@@ -381,27 +301,3 @@ def test_an_argument_name_that_is_no_field_path_is_left_alone(
     for finding in found(episode(open_desk, event, END), open_desk, background):
         assert finding.suggestion is None or finding.suggestion.new_value is not ABSENT
         assert finding.suggestion is None or "]." not in finding.suggestion.field_path[12:]
-
-
-def test_a_form_that_no_example_on_view_has_is_named(
-    make_desk: Callable[..., Harness], background: Background, episode: Episode
-) -> None:
-    # three titles of one word are shown; the documented example most like the task has a volume
-    two = background.examples[0]
-    call = two.turns[1].call
-    assert call is not None
-    arguments: JsonObject = {"title": "emma/2"}
-    turns = (
-        two.turns[0].model_copy(update={"content": "Where is the second volume of Emma?"}),
-        two.turns[1].model_copy(update={"call": call.model_copy(update={"arguments": arguments})}),
-        *two.turns[2:],
-    )
-    more = background.model_copy(
-        update={"examples": (*background.examples, two.model_copy(update={"turns": turns}))}
-    )
-    harness = make_desk()
-    asked = "Where is the second volume of Middlemarch?"
-    made = found(episode(harness, FOUND, REPLIED, END, prompt=asked), harness, more)
-    assert made[0].signature == "no_form:where:a/9"
-    plain = found(episode(harness, FOUND, REPLIED, END), harness, more)
-    assert [f.signature for f in plain] == [AGENT_ERROR]
