@@ -39,11 +39,11 @@ def _convert(gguf: Path, folder: Path) -> None:
         ) from error
     if not tokenizer.chat_template:
         raise ModelError("the GGUF file has no chat template", where=str(gguf))
-    if PAD not in tokenizer.get_vocab():
+    # a tokenizer may add a token that the model has no embedding for
+    if tokenizer.get_vocab().get(PAD, source.config.vocab_size) >= source.config.vocab_size:
         raise ModelError(f"the vocabulary has no {PAD} to pad with", where=str(gguf))
 
     tokenizer.pad_token = PAD
-    tokenizer.padding_side = "left"
     tokenizer.model_max_length = source.config.max_position_embeddings
 
     values: dict[str, Any] = source.config.to_dict()
@@ -60,12 +60,16 @@ def _convert(gguf: Path, folder: Path) -> None:
     )
     fresh.save_pretrained(str(folder))
     tokenizer.save_pretrained(str(folder))
-    _drop_circumstances(folder / "tokenizer_config.json")
+    _settle(folder / "tokenizer_config.json")
 
 
-def _drop_circumstances(path: Path) -> None:
-    """Drop what depends on how this process was started: equal weights get equal revisions."""
+def _settle(path: Path) -> None:
+    """Write the padding side, which the library forgets, and drop what depends on this process.
+
+    Equal weights get equal revisions on every machine.
+    """
     settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
     for key in ("is_local", "local_files_only", "name_or_path"):
         settings.pop(key, None)
+    settings["padding_side"] = "left"
     path.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", "utf-8")

@@ -36,7 +36,23 @@ def resolve(model: str = EMBEDDED_NAME, *, offline: bool = False) -> Path:
         folder = _from_hub(model, offline=offline)
         check_folder(folder)
         return folder
-    raise ModelError(
+    raise _unknown(model)
+
+
+def check_name(model: str) -> None:
+    """Whether `model` can mean anything: a folder that holds one, or a name that may be fetched.
+
+    Nothing is fetched. ModelError as from `resolve`.
+    """
+    path = Path(model).expanduser()
+    if path.exists() or model.startswith(("/", "./", "../", "~")):
+        check_folder(path)
+    elif model != EMBEDDED_NAME and not _HUB_ID.fullmatch(model):
+        raise _unknown(model)
+
+
+def _unknown(model: str) -> ModelError:
+    return ModelError(
         "no such model",
         where=repr(model),
         remedy=f"give '{EMBEDDED_NAME}', a folder that exists, or a hub id like owner/name",
