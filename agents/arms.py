@@ -82,18 +82,18 @@ class Arms:
 
     async def _episode(self, draw: Draw, arm: Arm, seed: int) -> EpisodeRef:
         async with self._slots:
-            episode = await self._attempt(draw, arm, seed, 0)
-            for attempt in range(1, self._retries + 1):
+            episode = await self._attempt(draw, arm, seed)
+            for _ in range(self._retries):
                 if (
                     episode.outcome is not Outcome.INFRA
                     or self.spent >= self._request.rollout_limit
                 ):
                     break
                 self.spent += 1
-                episode = await self._attempt(draw, arm, seed, attempt)
+                episode = await self._attempt(draw, arm, seed)
         return episode
 
-    async def _attempt(self, draw: Draw, arm: Arm, seed: int, attempt: int) -> EpisodeRef:
+    async def _attempt(self, draw: Draw, arm: Arm, seed: int) -> EpisodeRef:
         request = self._request
         before = arm == "before"
         answer = await self._peer.ask(
@@ -104,7 +104,6 @@ class Arms:
                 model=request.before_model if before else request.after_model,
                 purpose=Purpose.GATE,
                 seed=seed,
-                attempt=attempt,
                 temperature=request.temperature,
             ),
             RolloutFinished,

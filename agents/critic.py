@@ -7,7 +7,7 @@ import asyncio
 from typing import ClassVar
 
 from evener.agents.bus import Peer, answers
-from evener.protocols.error import EvenerError
+from evener.protocols.error import DataError
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Store
 from evener.protocols.task import Purpose, Split
@@ -33,7 +33,7 @@ class HarnessCritic(Peer):
         failures = [self._store.get(Trajectory, digest) for digest in message.trajectories]
         for failure in failures:
             if failure.key.purpose is not Purpose.MINE or failure.task.split is not Split.MINE:
-                raise EvenerError(
+                raise DataError(
                     f"the critic was given a {failure.key.purpose} episode of the split "
                     f"{failure.task.split}; it reads mining episodes only"
                 )

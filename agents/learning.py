@@ -39,6 +39,7 @@ async def learn(
         training=plan.training,
         seed=derive(plan.seed, "collect", number),
     )
+    run.progress.stage("training", total=0)
     trained = await run.peer.ask(
         "trainer",
         TrainRequest(

@@ -42,7 +42,7 @@ class Limited:
 
 
 class Student(Peer):
-    """Answers rollout requests. `models` maps a revision to the model that serves it."""
+    """Answers rollout requests for the base model and for every adapter it was told to serve."""
 
     asks: ClassVar[tuple[str, ...]] = ()
     publishes: ClassVar[tuple[str, ...]] = ()

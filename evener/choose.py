@@ -8,10 +8,10 @@ from evener.agents.gates.paper import PaperGate
 from evener.agents.harness.load import load
 from evener.config import RunConfig
 from evener.environments import create
-from evener.protocols.digest import canonical
+from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
-from evener.protocols.port import Environment, Equipped, FineTuner, Model
+from evener.protocols.port import Environment, Equipped, FineTuner, Model, Progress
 
 
 def choose_environment(config: RunConfig) -> Environment:
@@ -54,12 +54,11 @@ def choose_model(config: RunConfig) -> Model:
     )
 
 
-def choose_tuner(config: RunConfig, model: Model) -> FineTuner:
+def choose_tuner(config: RunConfig, model: Model, *, progress: Progress) -> FineTuner:
     """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones."""
     if config.plan.training.method == "none":
         return FrozenTuner()
     from evener.agents.models.local.engine import LocalEngine
-    from evener.distill.settings import SftSettings
     from evener.distill.tuner import TrlFineTuner
 
     if not isinstance(model, LocalEngine):
@@ -68,5 +67,13 @@ def choose_tuner(config: RunConfig, model: Model) -> FineTuner:
             where="plan.training.method",
             remedy='set it to "none"',
         )
-    settings = SftSettings.model_validate_json(canonical(config.finetune))
-    return TrlFineTuner(model.folder, settings)
+
+    def hear(line: JsonObject) -> None:
+        if line.get("kind") == "step":
+            progress.advance()
+        elif "folder" not in line:
+            progress.stage(f"training on {line.get('rows')} rows", total=0)
+
+    return TrlFineTuner(
+        model.folder, config.finetune, threads=config.student.threads, progress=hear
+    )

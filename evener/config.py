@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from pydantic import Field, ValidationError
 
 from evener.agents.plan import Plan
+from evener.distill.settings import SftSettings
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.error import ConfigError
 
@@ -33,7 +34,6 @@ class StudentConfig(Wire):
     threads: int | None = Field(default=None, ge=1)
     batch: int = Field(default=32, ge=1)
     concurrency: int = Field(default=64, ge=1)
-    adapter: str = ""
 
 
 class HarnessConfig(Wire):
@@ -62,7 +62,7 @@ class RunConfig(Wire):
     critic: Literal["rule"] = "rule"
     gate: GateConfig = GateConfig()
     plan: Plan = Plan()
-    finetune: JsonObject = {}
+    finetune: SftSettings = SftSettings()
 
 
 def load(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:

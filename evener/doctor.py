@@ -14,8 +14,7 @@ from evener.protocols.digest import Wire
 from evener.version import VERSION
 
 NEEDED = ("pydantic", "autogen-core", "torch", "transformers", "trl", "peft", "networkx", "gguf")
-EXTRAS = {"litellm": "pip install 'evener[llm]'", "vllm": "pip install 'evener[vllm]'"}
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "HF_TOKEN")
+KEYS = ("HF_TOKEN",)
 
 
 class Finding(Wire):
@@ -33,7 +32,6 @@ def examine() -> tuple[Finding, ...]:
         Finding(name="evener", state="ok", detail=VERSION),
         Finding(name="python", state="ok", detail=sys.version.split()[0]),
         *(_package(name) for name in NEEDED),
-        *(_package(name, remedy) for name, remedy in EXTRAS.items()),
         _student(),
         _gpu(),
         _processor(),
@@ -42,15 +40,15 @@ def examine() -> tuple[Finding, ...]:
     )
 
 
-def _package(name: str, extra: str = "") -> Finding:
+def _package(name: str) -> Finding:
     try:
         return Finding(name=name, state="ok", detail=version(name))
     except PackageNotFoundError:
         return Finding(
             name=name,
-            state="absent" if extra else "missing",
+            state="missing",
             detail="not installed",
-            remedy=extra or f"pip install {name}",
+            remedy=f"pip install {name}",
         )
 
 
@@ -105,5 +103,5 @@ def _key(name: str) -> Finding:
         name=name,
         state="ok" if found else "absent",
         detail="set" if found else "not set",
-        remedy="" if found else "only needed for that provider",
+        remedy="" if found else "only needed for gated models of the hub",
     )

@@ -26,6 +26,8 @@ async def propose(
         _, head = Registry(team.folder.harness).head()
         patch = between(head, harness)
         patch.apply(head)
+        # the name seeds the draw: another patch gets fresh tasks
+        name = f"{name}-{patch.digest()[:8]}"
         tried = await team.bus.ask(
             "conductor",
             TryPatch(

@@ -17,6 +17,7 @@ from evener.agents.critic import HarnessCritic
 from evener.agents.critics.rule import RuleCritic
 from evener.agents.harness.check import check
 from evener.agents.models.cache import CachedModel
+from evener.agents.models.local.resolve import check_name
 from evener.agents.pattern import Background
 from evener.agents.pattern.background import published
 from evener.agents.record.manifest import Manifest
@@ -39,6 +40,7 @@ from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
 from evener.protocols.summary import Summary
+from evener.protocols.task import Split
 from evener.protocols.wire import RunEnded, StartRun
 from evener.report.whole import summarize
 
@@ -82,12 +84,14 @@ class Team:
         arms = {n: choose_harness(spec, environment) for n, spec in config.harness.arms.items()}
         for harness in (start, *arms.values()):
             check(harness, background.actions)
+        enough(environment, config)
         gate = parts.gate or choose_gate(config)
         model = parts.model or choose_model(config)
         try:
+            tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
             manifest = _manifest(config, environment, gate, model, (start, *arms.values()))
             with RunFolder.open(out, manifest) as folder:
-                bus = _assemble(config, folder, environment, background, gate, model, parts)
+                bus = _assemble(config, folder, environment, background, gate, model, tuner, parts)
                 record = folder.record
                 message = StartRun(
                     harness=record.put(start),
@@ -134,7 +138,25 @@ async def rehearse(config: RunConfig) -> None:
     background = await published(environment)
     for spec in (config.harness.start, *config.harness.arms.values()):
         check(choose_harness(spec, environment), background.actions)
+    enough(environment, config)
     choose_gate(config)
+    check_name(config.student.model)
+
+
+def enough(environment: Environment, config: RunConfig) -> None:
+    """Draw every split once at the size the plan asks for, so that a set that is too small is
+    named now and not after hours. Raises DataError."""
+    plan = config.plan
+    collect = plan.training.collect_tasks if plan.training.method != "none" else 0
+    for split, count in (
+        (Split.MINE, max(plan.search.mine_tasks, collect)),
+        (Split.HELD_IN, 1),
+        (Split.HELD_OUT, 1),
+        (Split.TEST, plan.evaluation.test_tasks),
+        (Split.OOD, plan.evaluation.ood_tasks),
+    ):
+        if count:
+            environment.tasks(split, count=count, seed=plan.seed)
 
 
 def _assemble(
@@ -144,11 +166,11 @@ def _assemble(
     background: Background,
     gate: Gate,
     model: Model,
+    tuner: FineTuner,
     parts: Parts,
 ) -> Bus:
     record, plan = folder.record, config.plan
     cached = CachedModel(model, folder.replies)
-    tuner = parts.tuner or choose_tuner(config, model)
     meter = Meter(plan.budget, cpu_seconds=folder.cpu_seconds)
     bus = Bus(record)
     bus.terminal("round", "verdict", "commit", "model", "stop")

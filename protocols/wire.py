@@ -21,8 +21,8 @@ from evener.protocols.verdict import Verdict
 
 
 class RolloutRequest(Wire):
-    """Run one episode. `seed` fixes environment and sampling, `attempt` counts resamples and
-    infra retries."""
+    """Run one episode. `seed` fixes environment and sampling, `attempt` counts resamples; an infra
+    outcome is asked for again as it was."""
 
     task: Task
     harness: str

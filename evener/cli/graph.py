@@ -13,11 +13,11 @@ def graph(
     run: RunPath,
     *,
     format: Annotated[
-        str, typer.Option("--format", help="text, mermaid, json or graphml.")
+        str,
+        typer.Option(
+            "--format", help="text or mermaid: peers and topics; json or graphml: every message."
+        ),
     ] = "text",
-    messages: Annotated[
-        bool, typer.Option("--messages", help="Every message, not only who talks to whom.")
-    ] = False,
 ) -> None:
     """Print the run's conversation graph."""
     from evener.agents.record.run import RunFolder
@@ -25,9 +25,6 @@ def graph(
     from evener.graph.export import writer
 
     write = writer(format)
+    build = conversation if format in ("json", "graphml") else peers
     with RunFolder.read(run) as folder:
-        log = folder.record.bodies("message")
-        whole = messages or format in ("json", "graphml")
-        typer.echo(
-            write(conversation(log) if whole and format not in ("text", "mermaid") else peers(log))
-        )
+        typer.echo(write(build(folder.record.bodies("message"))))

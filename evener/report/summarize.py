@@ -10,7 +10,7 @@ from evener.protocols.digest import JsonObject
 from evener.protocols.port import Store
 from evener.protocols.summary import Cell, Comparison, RoleUse, Rows, VerdictLine
 from evener.protocols.trajectory import Trajectory
-from evener.protocols.verdict import Verdict
+from evener.protocols.verdict import Ruling, Verdict
 from evener.report.cell import cell, compare
 
 AGAINST = (
@@ -113,8 +113,13 @@ def student_use(trajectories: Iterable[Trajectory]) -> RoleUse:
     return RoleUse(calls=calls, tokens=tokens, seconds=round(seconds, 1))
 
 
-def sentence(cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> str:
-    """The run's result in words; no gain is claimed whose interval touches 0."""
+def sentence(
+    cells: Sequence[Cell],
+    comparisons: Sequence[Comparison],
+    verdicts: Sequence[VerdictLine] = (),
+) -> str:
+    """The run's result in words; no gain is claimed whose interval touches 0, and a model that the
+    gate did not accept is called so."""
     rates: Mapping[str, Cell] = {c.name: c for c in cells if c.split == "test"}
     against = {(c.a, c.b): c for c in comparisons if c.split == "test"}
     best = next((n for n in ("trained+evolved", "base+evolved") if n in rates), None)
@@ -132,7 +137,15 @@ def sentence(cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> str:
         f"On {end.n} sealed tasks {best} solves {end.rate:.0%} and base+seed {start.rate:.0%}: "
         f"{claim} ({found.difference * 100:+.0f} points, 95 % interval "
         f"{found.low * 100:+.0f} to {found.high * 100:+.0f}, paired, seed {end.seed})."
+        f"{_refused(best, verdicts)}"
     )
+
+
+def _refused(best: str, verdicts: Sequence[VerdictLine]) -> str:
+    last = next((line for line in reversed(verdicts) if line.kind == "model"), None)
+    if not best.startswith("trained") or last is None or last.outcome is Ruling.ACCEPT:
+        return ""
+    return f" The gate did not accept {last.patch} ({last.outcome}): the model before it stays."
 
 
 def _number(value: object) -> float:

@@ -58,7 +58,7 @@ def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
         head=str(last.get("version", "")),
         model=_model(last.get("model")),
         stop_reason=str(last.get("stop_reason", "")),
-        verdict_sentence=sentence(cells, comparisons),
+        verdict_sentence=sentence(cells, comparisons, verdicts),
     )
 
 

@@ -22,10 +22,8 @@ class Desk(Storefront):
     def __init__(self) -> None:
         super().__init__()
         self.asked: dict[str, Task] = {}
-        self.drawn: list[Split] = []
 
     def tasks(self, split: Split, *, count: int, seed: int) -> Sequence[Task]:
-        self.drawn.append(split)
         drawn = super().tasks(split, count=count, seed=seed)
         self.asked |= {task.prompt: task for task in drawn}
         return drawn

@@ -136,6 +136,9 @@ def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str)
         ("[plan]\nroundz = 1\n", "did you mean plan.rounds"),
         ('[environment]\nname = "storefrnt"\n', "storefront"),
         ('[harness]\nstart = "sed"\n', "seed"),
+        ("[finetune]\nrank = 0\n", "finetune.rank"),
+        ("[finetune]\nlora_rank = 8\n", "finetune.rank"),
+        ('[student]\nmodel = "/no/such"\n', "/no/such"),
         ("[plan\n", "not TOML"),
     ],
 )

@@ -104,3 +104,24 @@ def test_rows_of_a_resumed_round_count_once() -> None:
     found = rows([first, first, second])
     assert found.accepted == 13
     assert found.refused == {"infra": 3, "truncated": 3}
+
+
+def test_the_sentence_says_when_the_gate_did_not_accept_the_model() -> None:
+    from evener.protocols.summary import VerdictLine
+    from evener.protocols.verdict import Ruling
+
+    figure = {
+        "model": "m", "harness": "v", "split": "test", "n": 60, "solved": 30, "rate": 0.5,
+        "low": 0.4, "high": 0.6, "coverage": 1.0, "tool_error_rate": 0.0, "calls": 1, "tokens": 1,
+        "cpu_seconds": 1.0, "seed": 0,
+    }  # fmt: skip
+    cells = [Cell.model_validate({"name": n, **figure}) for n in ("base+seed", "trained+evolved")]
+    against = Comparison(
+        a="trained+evolved", b="base+seed", split="test", difference=0.2, low=0.1, high=0.3, n=60
+    )
+    for ruling, said in ((Ruling.REJECT, True), (Ruling.ACCEPT, False)):
+        line = VerdictLine(
+            round=1, iteration=0, patch="m+m1", kind="model", author="trainer", outcome=ruling,
+            delta_in=0.0, delta_out=0.0, n_in=1, n_out=1, coverage=1.0, rollouts=4,
+        )  # fmt: skip
+        assert ("did not accept m+m1" in sentence(cells, [against], [line])) is said
