@@ -30,7 +30,7 @@ class Storefront:
     @property
     def digest(self) -> str:
         """Over the generator's version and the sources of generator, actions and verifier."""
-        return _digest()
+        return source_digest(Path(__file__).parent)
 
     def tasks(self, split: Split, *, count: int, seed: int) -> Sequence[Task]:
         """Endless; the kinds calc, price and convert in turn. Raises DataError for count < 1."""
@@ -60,9 +60,10 @@ class Storefront:
 
 
 @cache
-def _digest() -> str:
-    here = Path(__file__).parent
-    sources = [*sorted(here.glob("*.py")), here.parent / "check.py"]
+def source_digest(folder: Path) -> str:
+    """Of the Python sources in a folder, of the call check beside it and of the generator's
+    version. Line ends do not count, and harness files do not: they decide no score."""
+    sources = [*sorted(folder.glob("*.py")), folder.parent / "check.py"]
     contents = {
         source.name: hashlib.sha256(source.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
         for source in sources

@@ -1,11 +1,15 @@
 """Episodes at the desk: gold scores 1, nothing scores 0, and the desk forgives nothing."""
 
 import asyncio
+import inspect
+import shutil
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
 from evener.environments.storefront import Storefront
+from evener.environments.storefront.environment import source_digest
 from evener.environments.storefront.example import examples
 from evener.environments.storefront.task import recover
 from evener.protocols.message import Call
@@ -177,6 +181,24 @@ def test_the_first_screen_is_the_question_and_final_alone_ends() -> None:
     }
 
 
-def test_the_digest_is_stable_and_has_64_digits() -> None:
-    assert SHOP.digest == Storefront().digest
+def test_the_digest_covers_every_source_and_nothing_else(tmp_path: Path) -> None:
     assert len(SHOP.digest) == 64
+    here = Path(inspect.getfile(Storefront)).parent
+    assert source_digest(here) == SHOP.digest == Storefront().digest
+
+    def copied(name: str) -> Path:
+        shutil.copytree(here.parent, tmp_path / name)
+        return tmp_path / name / "storefront"
+
+    def grow(path: Path) -> None:
+        path.write_bytes(path.read_bytes() + b"# more\n")
+
+    windows = copied("windows")
+    for source in windows.glob("*.py"):
+        source.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
+    grow(windows / "harnesses" / "seed.yaml")
+    assert source_digest(windows) == SHOP.digest
+    for changed in ("session.py", "world.py", "../check.py"):
+        folder = copied(changed.strip("./"))
+        grow(folder / changed)
+        assert source_digest(folder) != SHOP.digest
