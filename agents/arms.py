@@ -48,6 +48,7 @@ class Arms:
         self.spent = 0
         self.fresh = 0
         self.reused = 0
+        self.calls = 0
         self.completion_tokens = 0
 
     async def screen(self, draws: Sequence[Draw]) -> list[EpisodeRef]:
@@ -116,7 +117,8 @@ class Arms:
             self.reused += 1
         else:
             self.fresh += 1
-            self.completion_tokens += episode.completion_tokens
+        self.calls += episode.calls
+        self.completion_tokens += episode.completion_tokens
         if self._progress:
             self._progress.advance()
 

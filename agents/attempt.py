@@ -64,7 +64,9 @@ class Attempt:
         )
         verdict = answer.verdict
         run.meter.add(
-            rollouts=verdict.rollouts + verdict.reused, completion_tokens=verdict.completion_tokens
+            rollouts=verdict.rollouts + verdict.reused,
+            calls=verdict.calls,
+            completion_tokens=verdict.completion_tokens,
         )
         record = self.record(verdict)
         after = None

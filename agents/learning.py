@@ -84,7 +84,9 @@ async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bo
     )
     verdict = answer.verdict
     run.meter.add(
-        rollouts=verdict.rollouts + verdict.reused, completion_tokens=verdict.completion_tokens
+        rollouts=verdict.rollouts + verdict.reused,
+        calls=verdict.calls,
+        completion_tokens=verdict.completion_tokens,
     )
     run.record(
         "verdict",

@@ -216,6 +216,7 @@ class Trial:
             rollouts=arms.fresh,
             reused=arms.reused,
             screened=self._screened,
+            calls=arms.calls,
             completion_tokens=arms.completion_tokens,
             seed=request.seed,
             reason="; ".join(notes),

@@ -47,7 +47,8 @@ class Decision(Wire):
 
 class Verdict(Wire):
     """What the trial of one proposal found. `coverage` is the share of wanted pairs that were
-    scored on both sides; `rollouts` counts fresh episodes, `reused` those answered from the log."""
+    scored on both sides; `rollouts` counts fresh episodes, `reused` those answered from the log;
+    calls and tokens are those of both."""
 
     trial: str
     kind: TrialKind
@@ -63,6 +64,7 @@ class Verdict(Wire):
     rollouts: int
     reused: int = 0
     screened: int = 0
+    calls: int = 0
     completion_tokens: int = 0
     seed: int
     reason: str
