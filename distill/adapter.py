@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evener.agents.models.local.store import Entry, file_sha256
+from evener.distill.rows import Row
 from evener.distill.settings import SftSettings
 from evener.distill.spec import Finished
 from evener.protocols.digest import Wire
@@ -81,6 +82,15 @@ def read_adapter(folder: Path) -> AdapterManifest | None:
     except (OSError, ValidationError):
         return None
     return manifest
+
+
+def read_rows(folder: Path) -> tuple[Row, ...]:
+    """The rows that an adapter was trained on. Raises RunError where they are missing."""
+    try:
+        lines = (folder / ROWS).read_text("utf-8").splitlines()
+        return tuple(Row.model_validate_json(line) for line in lines)
+    except (OSError, ValueError) as error:
+        raise RunError("no training rows here", where=str(folder / ROWS)) from error
 
 
 def entries(folder: Path) -> dict[str, Entry]:

@@ -6,6 +6,7 @@ are in float32. Runs in the training process only.
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +60,8 @@ def fine_tune(spec: TrainSpec, report: Report, *, scratch: Path, device: str) ->
         num_train_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="cosine",
-        warmup_steps=settings.warmup_steps,
+        # the warm-up's first step moves nothing: few steps must not all be spent on it
+        warmup_steps=min(settings.warmup_steps, _steps(spec) // 4),
         seed=spec.seed,
         data_seed=spec.seed,
         use_cpu=device == "cpu",
@@ -93,6 +95,11 @@ def fine_tune(spec: TrainSpec, report: Report, *, scratch: Path, device: str) ->
         trainer.train()
     losses = [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
     return Trained(trainer.model, losses, precision=precision, shared=shared)
+
+
+def _steps(spec: TrainSpec) -> int:
+    """Optimiser steps of the whole training."""
+    return math.ceil(len(spec.rows) / spec.settings.batch_rows) * spec.settings.epochs
 
 
 def save(model: Any, folder: Path, *, base_name: str) -> None:

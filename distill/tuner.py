@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from evener.agents.models.local.adapter import adapter_ref
 from evener.agents.models.local.engine import default_threads
@@ -27,7 +27,7 @@ from evener.distill.adapter import (
 )
 from evener.distill.process import run_worker
 from evener.distill.rows import RowSet, build_rows
-from evener.distill.select import select
+from evener.distill.select import EpisodeRefusal, select
 from evener.distill.settings import SftSettings
 from evener.distill.spec import Finished, Line, TrainSpec
 from evener.distill.template import end_of_turn
@@ -37,6 +37,10 @@ from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.trajectory import Trajectory
 from evener.protocols.wire import ModelTrained
+
+# what a run is expected to leave out; everything else that is refused hints at a fault
+_EXPECTED = {*get_args(EpisodeRefusal), "duplicate"}
+_MANY = 0.2
 
 Progress = Callable[[JsonObject], None]
 """Hears of the rows, of every step, of the probe, and of adapters reused or set aside."""
@@ -80,7 +84,10 @@ class TrlFineTuner:
                 f"{base} is an adapter already", remedy="train from the base it belongs to"
             )
         rows = await asyncio.to_thread(self.rows, trajectories, serving)
-        self._say("rows", {"rows": len(rows.rows), "refused": {**rows.refused}})
+        self._say(
+            "rows",
+            {"rows": len(rows.rows), "refused": {**rows.refused}, "warning": warning(rows)},
+        )
         if len(rows.rows) < self._settings.min_rows:
             return self._nothing(rows)
         key = self.key(rows, serving, base, seed)
@@ -207,3 +214,14 @@ class TrlFineTuner:
     def _say(self, kind: str, body: JsonObject) -> None:
         if self._progress is not None:
             self._progress({**body, "kind": kind})
+
+
+def warning(rows: RowSet) -> str:
+    """A line on rows that could not be used although their episodes were right, where they are
+    many; else nothing."""
+    lost = {reason: n for reason, n in rows.refused.items() if reason not in _EXPECTED}
+    whole = len(rows.rows) + sum(lost.values())
+    if sum(lost.values()) <= _MANY * whole:
+        return ""
+    reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(lost.items()))
+    return f"{sum(lost.values())} of {whole} rows of solved episodes cannot be used: {reasons}"

@@ -11,10 +11,9 @@ import pytest
 from evener.agents.models.local.adapter import adapter_ref
 from evener.agents.models.local.engine import LocalEngine
 from evener.agents.models.local.library import library
-from evener.distill.adapter import MANIFEST, read_adapter
-from evener.distill.rows import Row
+from evener.distill.adapter import MANIFEST, read_adapter, read_rows
 from evener.distill.settings import SftSettings
-from evener.distill.tuner import TrlFineTuner
+from evener.distill.tuner import TrlFineTuner, warning
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import DataError, InfraError, ModelError
 from evener.protocols.harness import Harness
@@ -69,8 +68,7 @@ def test_the_adapter_is_whole_and_says_what_it_was_made_of(
     assert manifest.serving_harness == desk.digest()
     assert manifest.rows == len(solved) == trained.made.rows
     assert len(manifest.finished.losses) == trained.made.steps
-    rows = [Row.model_validate_json(x) for x in (folder / "rows.jsonl").read_text().splitlines()]
-    assert sum(row.trained for row in rows) == manifest.trained_tokens
+    assert sum(row.trained for row in read_rows(folder)) == manifest.trained_tokens
     config = json.loads((folder / "adapter_config.json").read_text())
     # AD-01: a name that is served, no path of this machine, no whole modules
     assert config["base_model_name_or_path"] == BASE.base
@@ -142,6 +140,19 @@ async def test_all_rows_dropped_by_truncation_train_nothing(
     assert made.model is None
     assert made.refused == {"no_trainable_token": 8}
     assert made.reason.startswith("nothing_to_train")
+
+
+def test_many_rows_lost_to_faults_are_a_warning_and_expected_refusals_are_none(
+    student: Path, desk: Harness, solved: list[Trajectory]
+) -> None:
+    tuner = TrlFineTuner(student, SftSettings())
+    failed = [e.model_copy(update={"outcome": Outcome.FAILED}) for e in solved[1:]]
+    assert warning(tuner.rows([solved[0], *failed], desk)) == ""
+    less = desk.model_copy(update={"tools": tuple(t for t in desk.tools if t.name != "lookup")})
+    assert (
+        warning(tuner.rows(solved, less))
+        == "4 of 12 rows of solved episodes cannot be used: unknown_action 4"
+    )
 
 
 async def test_an_adapter_is_no_base(
