@@ -1,5 +1,6 @@
 """The documents say what is there: links resolve, targets exist, and no path of a machine."""
 
+import json
 import os
 import re
 import tomllib
@@ -12,15 +13,22 @@ import pytest
 import typer
 import yaml
 
+from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.harness.load import parse_yaml
+from evener.agents.hooks.table import TABLE, bind
+from evener.agents.supply import Supply
+from evener.agents.trial import REPEATS
 from evener.cli import commands
 from evener.cli.app import app
-from evener.config import parse
+from evener.config import RunConfig, parse
+from evener.environments import create
+from evener.protocols.digest import Wire
 from evener.protocols.error import DataError, InfraError
 from evener.protocols.harness import (
     ArgumentRule,
     Context,
     Harness,
+    Hook,
     Loop,
     Memory,
     Prompt,
@@ -34,6 +42,7 @@ from evener.protocols.model import Request, Sampling
 from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.port import Auditable, Documented, Environment, Model
 from evener.protocols.task import Split
+from evener.team import enough
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -183,7 +192,7 @@ async def test_the_file_of_the_page_is_an_environment_with_its_own_verifier(tmp_
 
 
 async def test_the_model_of_the_page_answers_and_reports_the_machinery_s_failure() -> None:
-    (code,) = snippets("own-model.md", "python")
+    code, _ = snippets("own-model.md", "python")
     names: dict[str, Any] = {"__name__": "page"}
     exec(compile(code, "own-model.md", "exec"), names)
 
@@ -212,7 +221,7 @@ def test_the_settings_that_pages_show_are_settings() -> None:
 
 
 def test_the_harness_of_the_page_loads_and_its_patch_applies() -> None:
-    whole, patch = snippets("harness.md", "yaml")
+    whole, _, patch = snippets("harness.md", "yaml")
     harness = parse_yaml(whole, where="harness.md")
     edits = tuple(FieldEdit.model_validate(edit) for edit in yaml.safe_load(patch)["edits"])
     patched = Patch(base=harness.digest(), edits=edits).apply(harness)
@@ -227,6 +236,112 @@ def test_every_field_of_a_harness_is_explained() -> None:
         for name in part.model_fields
     }
     assert sorted(name for name in fields if not re.search(rf"\b{name}\b", text)) == []
+
+
+def table_rows(page: str) -> dict[str, list[str]]:
+    """The rows of a page's tables by the code in their first column; the other columns."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+    return {row[0].strip(" `"): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+def test_every_hook_is_in_the_table_with_its_stages_settings_and_defaults() -> None:
+    rows = table_rows("harness.md")
+    for name, hook in TABLE.items():
+        stages, settings, _ = rows[name]
+        assert re.findall(r"`(\w+)`", stages) == list(hook.stages)
+        assert re.findall(r"`(\w+)` \(|`(text)`", settings) == [
+            ("", field) if field == "text" else (field, "") for field in hook.settings.model_fields
+        ]
+        for field, info in hook.settings.model_fields.items():
+            default: Any = info.default
+            match default:
+                case tuple():
+                    shown = ", ".join(f"`{one}`" for one in default)
+                case str():  # a text is named without being repeated
+                    continue
+                case _:
+                    shown = str(default).lower().removesuffix(".0")
+            assert f"`{field}` ({shown})" in settings
+
+
+def test_the_hooks_that_the_page_shows_bind() -> None:
+    _, shown, _ = snippets("harness.md", "yaml")
+    hooks = yaml.safe_load(shown)["middleware"]["hooks"]
+    assert hooks
+    for stage, entries in hooks.items():
+        for entry in entries:
+            bind(Hook.model_validate(entry), stage)
+
+
+def defaults(model: type[Wire], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, Wire):
+            yield from defaults(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field.default
+
+
+def test_every_key_of_a_configuration_is_on_the_page_with_its_default() -> None:
+    rows = table_rows("configuration.md")
+    settings = dict(defaults(RunConfig))
+    assert sorted(rows) == sorted(settings)
+    for key, default in settings.items():
+        text = rows[key][0].strip("`")
+        match default:
+            case dict():
+                assert text == "none", key
+            case None:
+                assert text in {"no limit", "chosen at start"}, key
+            case str():
+                assert text == default, key
+            case _:
+                assert float(text) == default, key
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield " ".join(path), command
+        return
+    for name, one in inner.items():
+        yield from leaves(one, (*path, name))
+
+
+def test_every_command_and_every_option_is_on_the_page() -> None:
+    commands.attach()
+    text = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    found = dict(leaves(typer.main.get_command(app)))
+    assert len(found) > 15
+    assert [name for name in found if f"evener {name}" not in text] == []
+    options = {option for command in found.values() for p in command.params for option in p.opts}
+    long = {option for option in options if option.startswith("--")}
+    assert {"--out", "--merged"} <= long
+    assert sorted(o for o in long if not re.search(rf"{o}\b(?!-)", text)) == []
+    named = set(re.findall(r"(?<!-)--[a-z][a-z-]*", text)) - {"--json", "--help", "--version"}
+    assert named <= long
+
+
+def test_a_file_of_the_size_that_the_page_names_feeds_the_plan_it_shows(tmp_path: Path) -> None:
+    shown = [tomllib.loads(body) for body in snippets("own-environment.md", "toml")]
+    (data,) = [found for found in shown if "plan" in found]
+    config = parse(data, where="the page")
+    sizes = {Split.MINE: 30, Split.HELD_IN: 20, Split.HELD_OUT: 20, Split.TEST: 20}
+    rows = [
+        {"id": f"{split}{i}", "prompt": f"{split} {i}?", "answer": str(i), "split": split}
+        for split, size in sizes.items()
+        for i in range(size)
+    ]
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    environment = create("jsonl", path=str(path), scorer="number")
+    enough(environment, config)
+    assert config.gate.schedule == "small"
+    gate = PairedGate(SCHEDULES["small"])
+    for split, pairs in zip((Split.HELD_IN, Split.HELD_OUT), gate.most("improve"), strict=True):
+        supply = Supply(environment, split, seed=0, repeats=REPEATS)
+        assert len(supply.take(pairs)) == pairs
 
 
 def machine_paths(root: Path) -> Iterator[str]:
