@@ -8,10 +8,10 @@ import pytest
 from evener.environments.storefront import Storefront
 from evener.environments.storefront.example import EACH, examples
 from evener.environments.storefront.gold import solution
-from evener.environments.storefront.pool import PARTS, POOLS
+from evener.environments.storefront.pool import COLORS, PARTS, POOLS
 from evener.environments.storefront.task import recover
-from evener.environments.storefront.unit import PAIRS
-from evener.environments.storefront.wording import KINDS, OOD, OPERATORS, USUAL
+from evener.environments.storefront.unit import PAIRS, PLURALS
+from evener.environments.storefront.wording import KINDS, OPERATORS
 from evener.protocols.error import DataError
 from evener.protocols.task import Split, Task
 
@@ -100,11 +100,21 @@ def test_splits_and_documentation_share_no_prompt_name_item_or_numbers(
                 assert said.isdisjoint(own[other] | plural), f"{part} speaks of {other}"
 
 
-def test_sentences_of_ood_are_used_nowhere_else() -> None:
-    usual = {sentence for sentences in USUAL.values() for sentence in sentences}
-    strange = {sentence for sentences in OOD.values() for sentence in sentences}
-    assert usual.isdisjoint(strange)
-    assert set(USUAL) == set(OOD)
+def test_sentences_of_ood_are_used_nowhere_else(drawn: dict[Split, tuple[Task, ...]]) -> None:
+    names = "|".join(name for pool in POOLS.values() for name in pool.names)
+    things = "|".join(
+        [*(noun for pool in POOLS.values() for noun in pool.nouns), *PLURALS.values(), *COLORS]
+    )
+
+    def sentence(prompt: str) -> str:
+        return re.sub(rf"\d+|\b({names})\b|\b({things})s?\b", "_", prompt)
+
+    sentences = {split: {sentence(task.prompt) for task in drawn[split]} for split in Split}
+    strange = sentences.pop(Split.OOD)
+    assert len(strange) >= 8
+    for usual in sentences.values():
+        assert usual == sentences[Split.MINE]
+        assert usual.isdisjoint(strange)
 
 
 def test_other_seeds_hardly_ever_ask_the_same() -> None:
