@@ -101,12 +101,13 @@ class Weights:
                 plain = self.model(input_ids=ids, use_cache=True)
                 geometry = self._geometry(plain.past_key_values)
                 expected = plain.logits[0, -1].float()
-                bound = 0.01 if self.dtype == torch.float32 else 0.5
+                # bfloat16 differs by a tenth from one attention to another, wrong ones by it all
+                bound = 0.001 if self.dtype == torch.float32 else 0.3
                 # softcaps and sinks are known to the library's own attention alone
                 for attention in (ATTENTION, _PLAIN):
                     self.model.set_attn_implementation(attention)
                     batched = self._in_pieces(geometry, ids)
-                    off = float((batched - expected).abs().max() / (expected.std() + 1e-6))
+                    off = float((batched - expected).std() / (expected.std() + 1e-6))
                     if off < bound:
                         return geometry
         except (AttributeError, TypeError, ValueError, RuntimeError, KeyError) as error:

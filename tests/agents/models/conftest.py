@@ -21,16 +21,15 @@ TEMPLATE = (
 
 def byte_tokenizer(window: int) -> Any:
     """One token a byte, and three special tokens with ids 0, 1, 2."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
+    tokenizers = library("tokenizers")
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     vocabulary = {text: index for index, text in enumerate(special)}
-    for character in sorted(pre_tokenizers.ByteLevel.alphabet()):
+    for character in sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()):
         vocabulary[character] = len(vocabulary)
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(text, special=True) for text in special])
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.add_special_tokens([tokenizers.AddedToken(text, special=True) for text in special])
     return library("transformers").PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token="<|im_end|>",

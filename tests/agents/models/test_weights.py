@@ -92,6 +92,8 @@ def test_an_architecture_whose_attention_is_not_plain_uses_the_librarys_own(
     assert capped.model.config._attn_implementation == "eager"
     plain = load(tmp_path / "b", "LlamaConfig")
     assert plain.model.config._attn_implementation == ATTENTION
+    half = Weights(tmp_path / "b", load_tokenizer(tmp_path / "b"), dtype="bfloat16")
+    assert half.model.config._attn_implementation == ATTENTION
 
 
 def test_a_sliding_window_bounds_the_context(load: Load, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """When the machinery fails: everybody is told, nobody waits for ever, and the engine goes on."""
 
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -24,12 +25,12 @@ BASE = ModelRef(base="tiny-llama", revision="0")
 class Failing(Batch):
     """A batch whose third step fails as torch does."""
 
-    error: Exception = RuntimeError("none")
+    error: Exception | None = None
     steps = 0
 
     def step(self) -> list[Row]:
         self.steps += 1
-        if self.steps == 3:
+        if self.steps == 3 and self.error is not None:
             raise self.error
         return super().step()
 
@@ -39,7 +40,7 @@ def job(text: str, *, tokens: int = 6) -> Job:
     return Job(request=Request(messages=messages, sampling=Sampling(max_tokens=tokens)), ref=BASE)
 
 
-def start(folder: Path, error: Exception) -> Worker:
+def start(folder: Path, error: Exception | None = None) -> Worker:
     def open_desk() -> Desk:
         torch.set_num_threads(1)
         tokenizer = load_tokenizer(folder)
@@ -83,6 +84,28 @@ def test_a_failed_pass_is_an_infra_error_for_its_rows_and_the_engine_goes_on(
     later = job("a")
     worker.hand_over(later)
     assert len(later.reply.result(timeout=60).token_ids or ()) == 6
+    # what failed has left the batch: nobody would read it
+    assert all(each.row is not None and len(each.row.out) < 6 for each in jobs)
+    worker.close()
+
+
+def test_a_running_request_that_is_cancelled_computes_no_more(tiny: Path) -> None:
+    worker = start(tiny)
+    warm = job("a", tokens=2)
+    worker.hand_over(warm)
+    warm.reply.result(timeout=60)
+    endless, other = job("b", tokens=1500), job("c", tokens=40)
+    worker.hand_over(endless)
+    worker.hand_over(other)
+    while endless.row is None or not endless.row.out:
+        time.sleep(0.001)
+    endless.reply.cancel()
+    other.reply.result(timeout=60)
+    done = len(endless.row.out)
+    last = job("d", tokens=20)
+    worker.hand_over(last)
+    last.reply.result(timeout=60)
+    assert len(endless.row.out) == done < 1500
     worker.close()
 
 
@@ -101,7 +124,7 @@ def test_a_desk_that_cannot_be_opened_fails_all_who_wait_and_all_who_come() -> N
 
 
 def test_an_adapter_that_is_refused_fails_alone(tiny: Path, tmp_path: Path) -> None:
-    worker = start(tiny, RuntimeError("none"))
+    worker = start(tiny)
     waiting, loading = job("a", tokens=2), Loading(name="m1", folder=tmp_path)
     worker.hand_over(waiting)
     worker.hand_over(loading)
@@ -112,7 +135,7 @@ def test_an_adapter_that_is_refused_fails_alone(tiny: Path, tmp_path: Path) -> N
 
 
 def test_a_request_cancelled_before_it_ran_costs_no_step(tiny: Path) -> None:
-    worker = start(tiny, RuntimeError("none"))
+    worker = start(tiny)
     cancelled, other = job("a"), job("b", tokens=2)
     cancelled.reply.cancel()
     worker.hand_over(cancelled)
