@@ -161,6 +161,9 @@ def _tensor_faults(model: Any, tensors: "dict[str, torch.Tensor]") -> list[str]:
     lora = {name: tensor for name, tensor in tensors.items() if ".lora_" in name}
     unmatched = [name for name, tensor in lora.items() if not _matches(modules, name, tensor)]
     faults: list[str] = []
+    other = [name for name in tensors if name not in lora]
+    if other:
+        faults.append(f"it holds {len(other)} tensors that would replace the base's ({other[0]})")
     if not lora:
         faults.append("it holds no LoRA tensors")
     if unmatched:

@@ -100,7 +100,6 @@ class Worker:
                 for job in self._running:
                     _fail(job, error)
                 self._running.clear()
-                self._current = None
                 desk.batch.clear()
             for job in self._waiting:
                 job.steps_waited += 1
@@ -171,6 +170,8 @@ class Worker:
         self._running += joining
         ref = joining[0].ref
         if ref != self._current:
+            # a switch that fails halfway is made again, whatever comes next
+            self._current = None
             desk.adapters.activate(ref)
             self._current = ref
         self._deliver(desk.batch.join(rows, owner=ref.revision))

@@ -99,7 +99,7 @@ def save_lora(base: Path, folder: Path, *, seed: int = 1, **changes: Any) -> Pat
     options: dict[str, Any] = {"r": 4, "lora_alpha": 8, "target_modules": "all-linear"}
     options |= {"task_type": "CAUSAL_LM", "init_lora_weights": False} | changes
     adapted = peft.get_peft_model(model, peft.LoraConfig(**options))
-    adapted.save_pretrained(str(folder))
+    adapted.save_pretrained(str(folder), save_embedding_layers=False)
     settings = json.loads((folder / "adapter_config.json").read_text())
     settings["base_model_name_or_path"] = base.name
     (folder / "adapter_config.json").write_text(json.dumps(settings))

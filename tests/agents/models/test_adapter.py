@@ -1,6 +1,7 @@
 import asyncio
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -142,6 +143,30 @@ def test_variants_of_lora_are_served_as_peft_computes_them(
     torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Model has .tie_word_embeddings:UserWarning")
+def test_an_adapted_layer_that_is_tied_to_another_leaves_the_other_alone(
+    save_model: Callable[[Path, Any], Path],
+    save_adapter: SaveAdapter,
+    tiny: Path,
+    tmp_path: Path,
+) -> None:
+    config = library("transformers").AutoConfig.from_pretrained(tiny)
+    config.tie_word_embeddings = True
+    base = save_model(tmp_path / "tiny-llama", config)
+    folder = save_adapter(base, tmp_path / "m1", target_modules=["lm_head", "q_proj"])
+    loaded = adapters(base)
+    loaded.activate(loaded.load("m1", folder))
+    transformers, peft = library("transformers"), library("peft")
+    plain = peft.PeftModel.from_pretrained(
+        transformers.AutoModelForCausalLM.from_pretrained(base), str(folder)
+    )
+    ids = torch.arange(3, 40)[None]
+    with torch.inference_mode():
+        ours = loaded.weights.model(input_ids=ids).logits
+        theirs = plain(input_ids=ids).logits
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
+
+
 def test_equal_content_has_one_ref_and_other_content_another(
     tiny: Path, lora: Path, adapter: Path
 ) -> None:
@@ -225,6 +250,15 @@ def test_an_adapter_that_changes_nothing_is_refused(tiny: Path, adapter: Path) -
 def test_numbers_that_are_not_finite_are_refused(tiny: Path, adapter: Path) -> None:
     rewrite(adapter, lambda tensors: {n: t / 0 for n, t in tensors.items()})
     with pytest.raises(ModelError, match="not finite"):
+        adapters(tiny).load("m1", adapter)
+
+
+def test_tensors_that_would_replace_the_bases_own_are_refused(tiny: Path, adapter: Path) -> None:
+    def add(tensors: dict[str, Any]) -> dict[str, Any]:
+        return tensors | {"base_model.model.lm_head.weight": torch.zeros(259, 64)}
+
+    rewrite(adapter, add)
+    with pytest.raises(ModelError, match=r"1 tensors that would replace the base's \(.*lm_head"):
         adapters(tiny).load("m1", adapter)
 
 
