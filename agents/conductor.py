@@ -67,7 +67,9 @@ class Conductor(Peer):
             stop_reason = await self._rounds(first)
         except BudgetError as error:
             out_of_budget, stop_reason = True, str(error)
-        standing, trained = self._standing or first, self._trained
+        standing = self._standing or first
+        # the model in force if it was trained, else the last one, which the gate did not accept
+        trained = standing.model if standing.model != first.model else self._trained
         await run.announce("stop", stop_reason, round=run.plan.rounds)
         await run_cells(run, cells(first, standing, trained=trained, arms=message.arms))
         run.record("ended", {"stop_reason": stop_reason, **standing.document()})

@@ -12,6 +12,7 @@ from evener.agents.plan import derive
 from evener.agents.race import Entry, Race, against, combine, singles, winners
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
+from evener.protocols.error import InfraError
 from evener.protocols.harness import Harness
 from evener.protocols.interval import wilson
 from evener.protocols.reference import EpisodeRef
@@ -90,6 +91,11 @@ class RoundSearch:
                 "infra": sum(e.outcome is Outcome.INFRA for e in episodes),
             },
         )
+        if all(e.outcome is Outcome.INFRA for e in episodes):
+            raise InfraError(
+                f"none of {len(episodes)} mining episodes could be scored: the machinery failed in "
+                "all of them (`evener trajectories list --outcome infra` shows how)"
+            )
         self._run.progress.say(f"mining: {standing.version} solves {solved} of {len(episodes)}")
         return [
             (task, episode)

@@ -6,17 +6,21 @@ Secrets come from environment variables only and have no field here.
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from evener.agents.plan import Plan
+from evener.agents.record.run import RunFolder
 from evener.distill.settings import SftSettings
-from evener.protocols.digest import JsonObject, Wire
-from evener.protocols.error import ConfigError
+from evener.protocols.digest import JsonObject, Wire, canonical
+from evener.protocols.error import ConfigError, RunError
+
+RESERVED = ("seed", "evolved")  # cells that every run has
 
 
 class EnvironmentConfig(Wire):
@@ -44,6 +48,17 @@ class HarnessConfig(Wire):
 
     start: str = "seed"
     arms: dict[str, str] = {}
+
+    @field_validator("arms")
+    @classmethod
+    def _own_names(cls, arms: dict[str, str]) -> dict[str, str]:
+        for name in arms:
+            if name in RESERVED or not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+                raise ValueError(
+                    f"an arm cannot be called {name!r}: use lower-case letters, digits, - and _, "
+                    f"and none of {', '.join(RESERVED)}"
+                )
+        return arms
 
 
 class GateConfig(Wire):
@@ -80,11 +95,23 @@ def load(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:
             raise ConfigError("no such file", where=where) from None
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot be read ({error})", where=where) from None
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"not TOML: {error}", where=where) from None
     for override in overrides:
         _override(data, override)
     return parse(data, where=where)
+
+
+def of_run(folder: RunFolder) -> RunConfig:
+    """The configuration a run was begun with. Raises RunError where it cannot be read."""
+    try:
+        return RunConfig.model_validate_json(canonical(folder.manifest.config))
+    except ValidationError as error:
+        raise RunError(
+            f"its configuration is damaged: {error.errors()[0]['msg']}",
+            where=str(folder.path / "manifest.json"),
+            remedy="restore it, or begin another run",
+        ) from None
 
 
 def parse(data: dict[str, Any], *, where: str) -> RunConfig:
@@ -108,7 +135,7 @@ def _override(data: dict[str, Any], override: str) -> None:
         )
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         value = text
     here = data
     *parents, last = key.split(".")

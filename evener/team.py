@@ -33,9 +33,8 @@ from evener.choose import (
     choose_model,
     choose_tuner,
 )
-from evener.config import RunConfig
+from evener.config import RunConfig, of_run
 from evener.progress import Silent
-from evener.protocols.digest import canonical
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
@@ -110,7 +109,7 @@ class Team:
         """The team of a run that is there, with the configuration it was begun with. Its state
         stays what it was."""
         with RunFolder.read(out) as folder:
-            config = RunConfig.model_validate_json(canonical(folder.manifest.config))
+            config = of_run(folder)
             state = folder.state
         async with cls.open(config, out, parts=parts) as team:
             yield team

@@ -67,13 +67,18 @@ def likeness(left: str, right: str, weights: dict[str, float]) -> float:
     return mass(a & b) / math.sqrt(mass(a) * mass(b))
 
 
+LONGEST = 200  # characters of a name; what a model wrote beyond that is no spelling of one
+
+
 def nearest(value: str, known: Sequence[str], *, floor: float = 0.6) -> str | None:
     """The one of `known` that `value` is most likely a spelling of, or None.
 
     In order: equal but for case, space, hyphen or underscore; a plural or singular; an
     abbreviation that fits one name only; edit likeness (difflib ratio) of at least `floor`.
     """
-    plain = {name: _plain(name) for name in known}
+    if len(value) > LONGEST:
+        return None
+    plain = {name: _plain(name) for name in known if len(name) <= LONGEST}
     wanted = _plain(value)
     if not wanted:
         return None

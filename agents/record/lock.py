@@ -29,7 +29,14 @@ class Lock:
     @classmethod
     def acquire(cls, path: Path) -> Self:
         """Take the lock. Raises RunError with pid and host of the process that has it."""
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        except OSError as error:
+            raise RunError(
+                f"the lock cannot be opened: {error.strerror}",
+                where=str(path),
+                remedy="move what is there, or give another folder with --out",
+            ) from None
         for left in range(TRIES, 0, -1):
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

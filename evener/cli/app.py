@@ -13,6 +13,8 @@ import typer
 from evener.protocols.error import EvenerError, UserError
 from evener.version import VERSION
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="evener",
     help="Let a language model and its harness improve each other, and measure by how much.",
@@ -47,15 +49,16 @@ def main() -> None:
     commands.attach()
     try:
         app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # typer turns an interrupt into an exit of its own
+            typer.echo("evener: interrupted; the same command goes on from here", err=True)
+        raise
     except UserError as error:
         typer.echo(f"evener: {error}", err=True)
         sys.exit(2)
     except EvenerError as error:
         typer.echo(f"evener: {type(error).__name__}: {error}", err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("evener: interrupted; the same command goes on from here", err=True)
-        sys.exit(130)
     except CancelledError:
         typer.echo("evener: terminated; the same command goes on from here", err=True)
         sys.exit(143)

@@ -18,8 +18,10 @@ def simulate(
     schedule: Annotated[
         Literal["default", "small"], typer.Option(help="The paired gate's looks.")
     ] = "default",
-    gain: Annotated[float, typer.Option(help="True gain on held_in, 0.2 is 20 points.")] = 0.0,
-    loss: Annotated[float, typer.Option(help="True loss on held_out.")] = 0.0,
+    gain: Annotated[
+        float, typer.Option(min=-1.0, max=1.0, help="True gain on held_in, 0.2 is 20 points.")
+    ] = 0.0,
+    loss: Annotated[float, typer.Option(min=0.0, max=1.0, help="True loss on held_out.")] = 0.0,
     replicates: Annotated[int, typer.Option(min=1, help="Simulated trials.")] = 20000,
     seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
     as_json: AsJson = False,
@@ -47,7 +49,9 @@ def plan(
     schedule: Annotated[
         Literal["default", "small"], typer.Option(help="The paired gate's looks.")
     ] = "default",
-    power: Annotated[float, typer.Option(help="How often a gain must be accepted.")] = 0.75,
+    power: Annotated[
+        float, typer.Option(min=0.01, max=0.99, help="How often a gain must be accepted.")
+    ] = 0.75,
     replicates: Annotated[int, typer.Option(min=1, help="Simulated trials a gain.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
     as_json: AsJson = False,

@@ -51,7 +51,9 @@ def show(run: RunPath, version: Version) -> None:
     from evener.agents.record.run import RunFolder
 
     with RunFolder.read(run) as folder:
-        typer.echo(Registry(folder.harness).path(version).read_text("utf-8"), nl=False)
+        registry = Registry(folder.harness)
+        registry.get(version)  # a damaged version is refused, not shown
+        typer.echo(registry.path(version).read_text("utf-8"), nl=False)
 
 
 @group.command()
@@ -87,10 +89,16 @@ def check(
     from evener.agents.harness.load import load
     from evener.agents.pattern.background import published
     from evener.environments import create
+    from evener.protocols.error import HarnessError
 
     harness = load(file)
     background = asyncio.run(published(create(environment)))
-    check_harness(harness, background.actions)
+    try:
+        check_harness(harness, background.actions)
+    except HarnessError as error:
+        raise HarnessError(
+            error.what, where=f"{file}: {error.where}", remedy=error.remedy
+        ) from None
     emit(
         {"name": harness.name, "digest": harness.digest()},
         f"{file}: {harness.name} is fit for {environment} ({harness.digest()[:12]})",

@@ -38,14 +38,13 @@ def export(
 ) -> None:
     """Write a trained model with its chat template, to deploy without evener."""
     from evener.agents.record.run import RunFolder
-    from evener.config import RunConfig
+    from evener.config import of_run
     from evener.distill.export import export as write
-    from evener.protocols.digest import canonical
     from evener.protocols.error import ConfigError
 
     with RunFolder.read(run) as folder:
         there = sorted(p.name for p in folder.models.iterdir()) if folder.models.is_dir() else []
-        config = RunConfig.model_validate_json(canonical(folder.manifest.config))
+        config = of_run(folder)
     if model not in there:
         raise ConfigError(
             f"no model {model!r}",

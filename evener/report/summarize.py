@@ -126,6 +126,8 @@ def sentence(
     if best is None or "base+seed" not in rates:
         return "The sealed test was not run."
     found = against[best, "base+seed"]
+    if not found.n:
+        return "No sealed task was scored for both, so there is nothing to compare."
     start, end = rates["base+seed"], rates[best]
     if found.low > 0:
         claim = "a gain"

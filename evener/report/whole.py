@@ -3,8 +3,8 @@
 from typing import cast
 
 from evener.agents.record.run import RunFolder
-from evener.config import RunConfig
-from evener.protocols.digest import JsonObject, canonical
+from evener.config import of_run
+from evener.protocols.digest import JsonObject
 from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
 from evener.report.summarize import figures, rows, sentence, student_use, verdict_lines
@@ -16,7 +16,7 @@ def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
     `finished` is for the session that has just reached the end and is still open.
     """
     record = folder.record
-    config = RunConfig.model_validate_json(canonical(folder.manifest.config))
+    config = of_run(folder)
     seed = config.plan.seed
     cells, comparisons = figures(record.bodies("cell"), record, seed=seed)
     verdicts = verdict_lines(record.bodies("verdict"), record)

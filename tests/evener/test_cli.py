@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,3 +171,55 @@ def test_an_unknown_split_is_refused(finished: Path) -> None:
     done = evener("evaluate", str(finished), "--split", "exam")
     assert done.code == 2
     assert "held_out" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["seed", "evolved", "", "a+b"])
+def test_an_arm_cannot_take_the_place_of_another_cell(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(f'[harness.arms]\n"{name}" = "hand"\n')
+    assert "an arm cannot be called" in refusal("run", str(file), "--dry-run")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("gate", "plan", "--power", "7"),
+        ("gate", "simulate", "--gain", "5"),
+        ("gate", "simulate", "--loss", "-3"),
+    ],
+)
+def test_a_share_outside_its_range_is_refused(args: tuple[str, ...]) -> None:
+    assert evener(*args).code == 2
+
+
+def test_a_number_of_five_thousand_digits_is_no_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("")
+    assert "plan.rounds" in refusal("run", str(file), f"plan.rounds={'9' * 5000}", "--dry-run")
+    file.write_text("[" * 5000)
+    assert "not TOML" in refusal("run", str(file), "--dry-run")
+
+
+def test_a_damaged_configuration_of_a_run_is_one_line(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    manifest["config"]["plan"]["rounds"] = "many"
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert "damaged" in refusal("evaluate", str(copy))
+
+
+def test_a_version_with_a_changed_byte_is_not_shown(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    file = copy / "harness" / "v1" / "harness.yaml"
+    file.write_bytes(file.read_bytes().replace(b"convert", b"c0nvert", 1))
+    assert "v1 is damaged" in refusal("harness", "show", str(copy), "v1")
+
+
+def test_a_lock_that_is_a_folder_is_one_line(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    (copy / "lock").unlink()
+    (copy / "lock").mkdir()
+    assert "lock" in refusal("harness", "rollback", str(copy), "v0")

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from evener.agents.models.scripted import ScriptedModel
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
-from evener.protocols.error import RunError
+from evener.environments.storefront import Storefront
+from evener.protocols.error import DataError, InfraError, RunError
 from evener.protocols.summary import Summary
-from evener.protocols.task import Purpose, Split
+from evener.protocols.task import Purpose, Split, Task
 from evener.protocols.verdict import Ruling
 from evener.report.text import render
 from evener.team import Parts, Team
@@ -157,3 +158,35 @@ async def test_other_settings_are_refused_on_a_folder_that_has_a_run(
     other = config.model_copy(update={"plan": config.plan.model_copy(update={"seed": 7})})
     with pytest.raises(RunError, match=r"plan\.seed: 0 → 7"):
         await whole(other, desk, tmp_path / "run")
+
+
+async def test_a_run_in_which_nothing_can_be_scored_ends_as_a_failure_of_the_machinery(
+    config: RunConfig, desk: Any, tmp_path: Path
+) -> None:
+    def broken(request: object) -> str:
+        raise InfraError("the server is down")
+
+    parts = Parts(environment=desk, model=ScriptedModel(broken, name="down"))
+    with pytest.raises(InfraError, match="none of 18 mining episodes could be scored"):
+        async with Team.open(config, tmp_path / "run", parts=parts) as team:
+            await team.run()
+    assert not (tmp_path / "run" / "summary.json").exists()
+
+
+async def test_a_split_that_is_too_small_is_named_before_the_first_episode(
+    config: RunConfig, tmp_path: Path
+) -> None:
+    class Small(Storefront):
+        def tasks(self, split: Split, *, count: int, seed: int) -> Sequence[Task]:
+            if split is Split.TEST and count > 5:
+                raise DataError(f"the split test has 5 tasks, {count} were asked for")
+            return super().tasks(split, count=count, seed=seed)
+
+    model = ScriptedModel(lambda _: "", name="idle")
+    with pytest.raises(DataError, match="5 tasks, 12 were asked for"):
+        async with Team.open(
+            config, tmp_path / "run", parts=Parts(environment=Small(), model=model)
+        ):
+            pass
+    assert model.requests == []
+    assert not (tmp_path / "run").exists()

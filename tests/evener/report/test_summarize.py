@@ -94,6 +94,13 @@ def test_a_gain_is_claimed_only_where_the_interval_is_clear_of_zero() -> None:
     assert "a loss" in claim(-0.3, -0.01)
 
 
+def test_nothing_scored_is_nothing_compared() -> None:
+    nothing = compare({"a": [], "b": []}, "a", "b", split="test", seed=0)
+    cells = [figures().model_copy(update={"name": n}) for n in ("base+seed", "base+evolved")]
+    against = nothing.model_copy(update={"a": "base+evolved", "b": "base+seed"})
+    assert "nothing to compare" in sentence(cells, [against])
+
+
 def test_a_sentence_without_a_sealed_test_claims_nothing() -> None:
     assert sentence([], []) == "The sealed test was not run."
 
