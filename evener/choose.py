@@ -69,10 +69,15 @@ def choose_tuner(config: RunConfig, model: Model, *, progress: Progress) -> Fine
         )
 
     def hear(line: JsonObject) -> None:
-        if line.get("kind") == "step":
-            progress.advance()
-        elif "folder" not in line:
-            progress.stage(f"training on {line.get('rows')} rows", total=0)
+        match line.get("kind"):
+            case "step":
+                progress.advance()
+            case "rows":
+                progress.stage(f"training on {line['rows']} rows, steps done", total=0)
+                if line.get("warning"):
+                    progress.say(str(line["warning"]))
+            case _:
+                pass
 
     return TrlFineTuner(
         model.folder, config.finetune, threads=config.student.threads, progress=hear
