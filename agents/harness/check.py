@@ -29,7 +29,7 @@ def check(harness: Harness, actions: Sequence[ActionSpec]) -> None:
             bind(hook, stage)
     if harness.middleware.loop.votes != 1:
         raise HarnessError(
-            f"{harness.middleware.loop.votes} votes are not supported by this environment",
+            f"{harness.middleware.loop.votes} votes are not supported: only 1 is",
             where="middleware.loop.votes",
             remedy="set it to 1",
         )

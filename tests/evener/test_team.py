@@ -190,3 +190,16 @@ async def test_a_split_that_is_too_small_is_named_before_the_first_episode(
             pass
     assert model.requests == []
     assert not (tmp_path / "run").exists()
+
+
+async def test_an_episode_that_ran_out_of_turns_is_a_failure_for_the_critic(
+    config: RunConfig, desk: Any, tmp_path: Path
+) -> None:
+    sum_up = '{"name": "calculator", "arguments": {"expression": "1+1"}}'
+    parts = Parts(environment=desk, model=ScriptedModel(lambda _: sum_up, name="endless"))
+    async with Team.open(config, tmp_path / "run", parts=parts) as team:
+        await team.run()
+    with RunFolder.read(tmp_path / "run") as folder:
+        asked = [m for m in folder.record.bodies("message") if m["type"] == "AttributeFailures"]
+        body: Any = asked[0]["body"]
+        assert len(body["trajectories"]) == config.plan.search.mine_tasks
