@@ -68,6 +68,8 @@ def wait_for(happens: Callable[[], bool], process: subprocess.Popen[str]) -> Non
 def kill(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    assert process.stdout is not None
+    process.stdout.close()
 
 
 @pytest.fixture(scope="module")
