@@ -77,8 +77,8 @@ class Arms:
             kind=draw.task.kind,
             before=before.reward,
             after=after.reward,
-            cost_before=float(before.completion_tokens),
-            cost_after=float(after.completion_tokens),
+            cost_before=float(before.tokens),
+            cost_after=float(after.tokens),
         )
 
     async def _episode(self, draw: Draw, arm: Arm, seed: int) -> EpisodeRef:

@@ -14,21 +14,34 @@ class Search(Wire):
     """One round's search for a better harness.
 
     `iterations` (K) trials a round; `mine_tasks` are run to find failures; of rival proposals each
-    is run on `race_tasks` of those failures; `proposals` bounds what the critic may offer at once.
+    is run on `race_tasks` of those failures to begin with, and those that are ahead on more, up to
+    `race_rollouts` episodes in all; `proposals` bounds what the critic may offer at once. One patch
+    has at most `edits` edits in the first round, and `shrink` of that in each later one. What a
+    student may be shown before its task grows by `growth` characters at most over the whole run.
+    After training, `lighter` trials of a smaller harness are made.
     """
 
-    iterations: int = Field(default=5, ge=1)
+    iterations: int = Field(default=5, ge=0)
     mine_tasks: int = Field(default=60, ge=1)
     race_tasks: int = Field(default=8, ge=1)
+    race_rollouts: int = Field(default=120, ge=1)
     proposals: int = Field(default=12, ge=1)
+    edits: int = Field(default=96, ge=1)
+    shrink: float = Field(default=0.5, gt=0, le=1)
+    growth: int = Field(default=8000, ge=0)
+    lighter: int = Field(default=1, ge=0)
 
 
 class Trials(Wire):
     """Trials at the gate: at most `rollouts` fresh episodes each, drawn at `temperature` (above 0,
-    so that a task picked because it failed once has a fair second chance in both arms)."""
+    so that a task picked because it failed once has a fair second chance in both arms). `confirm`:
+    what a round accepted is tried once more as a whole at its end. `watch` held_out tasks are run
+    at the end of each round under HEAD and under the version before it (0: none)."""
 
-    rollouts: int = Field(default=400, ge=2)
+    rollouts: int = Field(default=600, ge=2)
     temperature: float = Field(default=0.3, ge=0.0)
+    confirm: bool = True
+    watch: int = Field(default=40, ge=0)
 
 
 class Training(Wire):

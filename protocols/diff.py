@@ -6,6 +6,14 @@ from evener.protocols.model import ModelRef
 from evener.protocols.verdict import Verdict
 
 
+class Prediction(Wire):
+    """Said before a trial, scored after it: the mining tasks (ids) that a patch should repair, and
+    the solved ones that it touches and so may break."""
+
+    fixes: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+
+
 class DiffRecord(Wire):
     """Written for accepted and for turned-down patches alike. `parent` is the version the patch is
     against; `attributions` are the records behind it (a sample where there are many, `failures`
@@ -20,3 +28,4 @@ class DiffRecord(Wire):
     model: ModelRef
     verdict: Verdict | None = None
     fault: str = ""
+    prediction: Prediction | None = None

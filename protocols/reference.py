@@ -13,6 +13,12 @@ class EpisodeRef(Wire):
     kind: str
     outcome: Outcome
     reward: float | None
+    prompt_tokens: int = 0
     completion_tokens: int = 0
     calls: int = 0
     reused: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written, over all calls."""
+        return self.prompt_tokens + self.completion_tokens

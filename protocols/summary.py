@@ -64,6 +64,70 @@ class VerdictLine(Wire):
     reason: str = ""
 
 
+class PredictionLine(Wire):
+    """What was predicted of an accepted patch, and what came true when the same mining tasks were
+    run again under it. `fixed` and `broken` count all changes, foreseen or not."""
+
+    round: int
+    iteration: int
+    patch: str
+    fixes: int
+    fixes_true: int
+    breaks: int
+    breaks_true: int
+    fixed: int
+    broken: int
+
+
+class Effect(Wire):
+    """What an accepted version is worth: HEAD against HEAD without its patch on fresh tasks of
+    `split`, under `model`. `redundant`: the interval's lower end is not above 0. `fault` says why
+    it could not be taken out."""
+
+    version: str
+    patch: str
+    model: str
+    split: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    redundant: bool | None = None
+    fault: str = ""
+
+
+class Control(Wire):
+    """How often the gate accepts where nothing is to be found. `A/A`: trials of one harness against
+    itself with seeds of its own, `difference` pooled over their `pairs`; `sign flips`: stored pairs
+    swapped at random `trials` times."""
+
+    name: Literal["A/A", "sign flips"]
+    trials: int
+    accepted: int
+    rate: float
+    low: float
+    high: float
+    pairs: int
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    temperature: float | None = None
+    seed: int
+
+
+class Arm(Wire):
+    """What an arm beside the run used, against what the run used: rollouts of its search and
+    collection, tokens it was trained on, model calls for each task once deployed."""
+
+    name: str
+    rollouts: int = 0
+    rollout_limit: int = 0
+    trained_tokens: int = 0
+    token_limit: int = 0
+    calls_per_task: float = 0.0
+    note: str = ""
+
+
 class Rows(Wire):
     """Training rows accepted, and refused by reason."""
 
@@ -116,6 +180,10 @@ class Summary(Wire):
     cells: tuple[Cell, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     verdicts: tuple[VerdictLine, ...] = ()
+    predictions: tuple[PredictionLine, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    controls: tuple[Control, ...] = ()
+    arms: tuple[Arm, ...] = ()
     recovery: tuple[Recovery, ...] = ()
     rows: Rows = Rows()
     budget: BudgetUse = Field(default_factory=BudgetUse)

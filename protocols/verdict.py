@@ -16,7 +16,8 @@ class Ruling(StrEnum):
 
 
 class Pair(Wire):
-    """One task run under both arms, fresh. Rewards in 0…1. `cost_*` are tokens generated."""
+    """One task run under both arms, fresh. Rewards in 0…1. `cost_*` are tokens read and
+    written."""
 
     task: str
     kind: str = ""
