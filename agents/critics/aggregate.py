@@ -1,8 +1,8 @@
 """From many attributions to a ranked list of patches, each one aimed at named failure patterns.
 
 A repair's rank is recurrence × severity × agreement on the field path × its prior. The likeliest
-repair of every group, as far as they are compatible, make one merged patch; it comes first and its
-parts follow, so that a refused whole can still be tried in parts. Equal input gives equal output.
+repair of every group comes first, then their rivals; each stands alone, for which of them are worth
+putting together is known when they have run. Equal input gives equal output.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from evener.agents.harness.check import check
 from evener.protocols.attribution import Attribution, Proposal, RootCause, Severity
 from evener.protocols.digest import digest
 from evener.protocols.error import HarnessError, PatchError
-from evener.protocols.patch import FieldEdit, Patch, merge
+from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.path import overlap
 
 WEIGHT = {Severity.CRITICAL: 3.0, Severity.MAJOR: 2.0, Severity.MINOR: 1.0}
@@ -69,15 +69,11 @@ def proposals(
     offers = [
         offer
         for offer in _offers(attributions, ground)
-        if edits_digest(offer.patch) not in refused and _sound(offer.patch, ground)
+        if edits_digest(offer.patch) not in refused and sound(offer.patch, ground)
     ]
     offers.sort(key=lambda o: (-o.rank, digest([seed, o.repair.name])))
-    singles = _distinct(offer.proposal(author) for offer in offers)
-    best = _best_of_groups(singles)
-    merged = _merged(best, author)
-    if merged is not None and edits_digest(merged.patch) in refused:
-        merged = None
-    front = ([merged] if merged is not None else []) + best
+    singles = distinct(offer.proposal(author) for offer in offers)
+    front = _best_of_groups(singles)
     names = {p.name for p in front}
     return tuple([*front, *(p for p in singles if p.name not in names)][:limit])
 
@@ -97,7 +93,7 @@ def _offers(attributions: Sequence[Attribution], ground: Ground) -> list[_Offer]
     return list(found.values())
 
 
-def _sound(patch: Patch, ground: Ground) -> bool:
+def sound(patch: Patch, ground: Ground) -> bool:
     """Whether the patch applies, gives a harness that can run, and repeats no mining prompt."""
     if any(ground.leaks(text) for text in texts(patch.edits)):
         return False
@@ -108,7 +104,7 @@ def _sound(patch: Patch, ground: Ground) -> bool:
     return True
 
 
-def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
+def distinct(found: Iterator[Proposal]) -> list[Proposal]:
     """The proposals with names of their own: a later one of an equal name is numbered."""
     kept: list[Proposal] = []
     for proposal in found:
@@ -123,28 +119,6 @@ def _best_of_groups(ranked: Sequence[Proposal]) -> list[Proposal]:
     for proposal in ranked:
         best.setdefault(proposal.group, proposal)
     return list(best.values())
-
-
-def _merged(best: Sequence[Proposal], author: str) -> Proposal | None:
-    """The compatible ones of the best in one patch, or None where fewer than two fit together."""
-    taken: list[Proposal] = []
-    for proposal in best:
-        try:
-            merge([p.patch for p in (*taken, proposal)])
-        except PatchError:
-            continue
-        taken.append(proposal)
-    if len(taken) < 2:
-        return None
-    return Proposal(
-        name="merged",
-        author=author,
-        patch=merge([p.patch for p in taken]),
-        signatures=tuple(dict.fromkeys(s for p in taken for s in p.signatures)),
-        attributions=tuple(dict.fromkeys(a for p in taken for a in p.attributions)),
-        rank=sum(p.rank for p in taken),
-        reason="together: " + ", ".join(p.name for p in taken),
-    )
 
 
 def _agrees(suggestion: FieldEdit | None, edits: Sequence[FieldEdit]) -> bool:

@@ -6,16 +6,15 @@ It reads failed mining episodes alone, and keeps nothing of them but the n-grams
 
 from collections.abc import Sequence
 
+from evener.agents.critics.admission import admit
 from evener.agents.critics.aggregate import proposals
 from evener.agents.critics.catalogue import Ground, repairs
 from evener.agents.pattern import Background, Finding, signatures
 from evener.agents.pattern.lexical import grams
 from evener.protocols.attribution import DIMENSION, Attribution, Evidence, Proposal
-from evener.protocols.error import EvenerError
 from evener.protocols.harness import Harness
 from evener.protocols.patch import FieldEdit
-from evener.protocols.task import Purpose, Split
-from evener.protocols.trajectory import Outcome, Trajectory
+from evener.protocols.trajectory import Trajectory
 
 
 class RuleCritic:
@@ -34,7 +33,7 @@ class RuleCritic:
     async def attribute(self, failure: Trajectory, harness: Harness) -> Attribution:
         """The best explanation of one failed mining episode; `agent_error` where the harness has
         none. Raises EvenerError for any other episode, and for one of another harness."""
-        _admit(failure, harness)
+        admit(failure, harness)
         found = grams(failure.task.prompt)
         self._private |= {gram for gram in found if not self._background.common(gram)}
         finding = signatures(failure, harness=harness, background=self._background)[0]
@@ -83,21 +82,3 @@ class RuleCritic:
             found = next(repairs(finding.signature, (), ground), None)
             self._first[place] = found.edits[0] if found else None
         return self._first[place]
-
-
-def _admit(failure: Trajectory, harness: Harness) -> None:
-    episode = f"episode {failure.id}"
-    if failure.key.purpose is not Purpose.MINE or failure.task.split is not Split.MINE:
-        raise EvenerError(
-            f"{episode} is a {failure.key.purpose} episode of the split {failure.task.split}; "
-            "the critic reads mining episodes only"
-        )
-    if failure.outcome not in (Outcome.FAILED, Outcome.TRUNCATED):
-        raise EvenerError(f"{episode} is {failure.outcome}: only failures are attributed")
-    if not failure.events:
-        raise EvenerError(f"{episode} has no events, so no evidence can be cited")
-    if failure.key.harness != harness.digest():
-        raise EvenerError(
-            f"{episode} ran under the harness {failure.key.harness[:12]}, "
-            f"not under {harness.digest()[:12]}"
-        )

@@ -118,18 +118,21 @@ async def test_equal_input_gives_equal_proposals(
     assert len({p.name for p in answers[0]}) == 6
 
 
-async def test_the_merged_patch_comes_first_and_its_parts_after_it(
+async def test_the_best_of_every_group_comes_first_and_each_stands_alone(
     lab: "Lab", sound: Harness, imitator: Student
 ) -> None:
     bare = without_examples(sound)
     critic = RuleCritic(lab.background)
     blamed = [await critic.attribute(f, bare) for f in await lab.run(bare, imitator())]
-    merged, *parts = await critic.propose(blamed, bare, limit=3)
-    assert set(merged.signatures) == {"no_example:shelf", "no_example:freight"}
-    assert {s for p in parts for s in p.signatures} == set(merged.signatures)
-    assert {e.field_path for p in parts for e in p.patch.edits} == {
-        e.field_path for e in merged.patch.edits
-    }
+    offered = await critic.propose(blamed, bare, limit=40)
+    groups = list(dict.fromkeys(p.group for p in offered))
+    assert {"teach:shelf", "teach:freight"} <= set(groups)
+    assert [p.group for p in offered[: len(groups)]] == groups
+    for rivals in ([p.rank for p in offered if p.group == group] for group in groups):
+        assert rivals[0] == max(rivals)
+    # each mends one pattern: nothing is put together before it has run
+    assert all(len(p.signatures) == 1 for p in offered)
+    assert all(sum("skills[" in e.field_path for e in p.patch.edits) <= 1 for p in offered)
 
 
 async def test_nothing_refused_is_offered_again(
