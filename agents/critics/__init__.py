@@ -1,6 +1,7 @@
 """Critics: from failed mining episodes to attributions, and from these to patches on offer."""
 
 from evener.agents.critics.aggregate import edits_digest
+from evener.agents.critics.random import RandomCritic
 from evener.agents.critics.rule import RuleCritic
 
-__all__ = ["RuleCritic", "edits_digest"]
+__all__ = ["RandomCritic", "RuleCritic", "edits_digest"]

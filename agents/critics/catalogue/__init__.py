@@ -5,6 +5,7 @@ and from the attributions' own suggestions; never from a task.
 """
 
 from evener.agents.critics.catalogue.repair import Ground, Repair, texts
+from evener.agents.critics.catalogue.space import every
 from evener.agents.critics.catalogue.table import repairs
 
-__all__ = ["Ground", "Repair", "repairs", "texts"]
+__all__ = ["Ground", "Repair", "every", "repairs", "texts"]
