@@ -191,3 +191,47 @@ class Summary(Wire):
     model: str = ""
     stop_reason: str = ""
     verdict_sentence: str = ""
+
+
+class PooledCell(Wire):
+    """One cell of several runs together; `cells` are those of each run. `coverage` and
+    `tool_error_rate` are means over the runs, each weighted by its n."""
+
+    name: str
+    split: str
+    n: int
+    solved: int
+    rate: float
+    low: float
+    high: float
+    coverage: float
+    tool_error_rate: float
+    calls: int
+    tokens: int
+    cpu_seconds: float
+    cells: tuple[Cell, ...]
+
+
+class PooledComparison(Comparison):
+    """The pairs of all runs together, clustered by task, and each run's own difference beside it:
+    `runs` holds them in order of seed, `least` and `most` are the ends of their range."""
+
+    runs: tuple[Comparison, ...]
+    seeds: tuple[int, ...]
+    least: float
+    most: float
+
+
+class PooledSummary(Wire):
+    """Runs that differ in their seed alone, pooled. The intervals cover how tasks vary; how
+    training and search vary they cover only as far as there are seeds. `notes` say what else
+    differs between the runs, or is missing in some."""
+
+    schema_version: Literal[1] = 1
+    runs: tuple[Summary, ...]
+    seeds: tuple[int, ...]
+    cells: tuple[PooledCell, ...] = ()
+    comparisons: tuple[PooledComparison, ...] = ()
+    cpu_seconds: float
+    notes: tuple[str, ...] = ()
+    verdict_sentence: str = ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from evener.protocols.event import Acted, CallRefused, ParseFailed
 from evener.protocols.interval import paired, wilson
 from evener.protocols.summary import Cell, Comparison
-from evener.protocols.trajectory import Outcome, Trajectory
+from evener.protocols.trajectory import Outcome, Trajectory, prompt_digest
 
 
 def cell(
@@ -17,9 +17,15 @@ def cell(
     split: str,
     seed: int,
     cpu_seconds: float,
+    spent: Sequence[Trajectory] | None = None,
 ) -> Cell:
-    """pass@1 with its Wilson interval over the scored episodes; infra counts against coverage."""
+    """pass@1 with its Wilson interval over the scored episodes; infra counts against coverage.
+
+    `spent` are all episodes that the answers needed where that is more than these (best of n):
+    calls and tokens are theirs.
+    """
     scored = [t for t in trajectories if t.outcome is not Outcome.INFRA]
+    paid = scored if spent is None else spent
     solved = sum(t.solved for t in scored)
     rate = wilson(solved, len(scored))
     return Cell(
@@ -34,8 +40,8 @@ def cell(
         high=rate.high,
         coverage=len(scored) / len(trajectories) if trajectories else 0.0,
         tool_error_rate=tool_error_rate(scored),
-        calls=sum(t.usage.calls + t.usage.cached_calls for t in scored),
-        tokens=sum(t.usage.completion_tokens for t in scored),
+        calls=sum(t.usage.calls + t.usage.cached_calls for t in paid),
+        tokens=sum(t.usage.completion_tokens for t in paid),
         cpu_seconds=cpu_seconds,
         seed=seed,
     )
@@ -57,12 +63,24 @@ def tool_error_rate(trajectories: Sequence[Trajectory]) -> float:
     return bad / (good + bad) if good + bad else 0.0
 
 
+def rewards(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """The reward of every scored episode by its task: id and text, so that equal ids of different
+    tasks stay apart."""
+    return {prompt_digest(t.task): t.reward for t in trajectories if t.reward is not None}
+
+
 def compare(
     cells: Mapping[str, Sequence[Trajectory]], a: str, b: str, *, split: str, seed: int
 ) -> Comparison:
     """a − b over the tasks that both scored."""
-    left = {t.task.id: t.reward for t in cells[a] if t.reward is not None}
-    right = {t.task.id: t.reward for t in cells[b] if t.reward is not None}
+    return difference({name: rewards(cells[name]) for name in (a, b)}, a, b, split=split, seed=seed)
+
+
+def difference(
+    cells: Mapping[str, Mapping[str, float]], a: str, b: str, *, split: str, seed: int
+) -> Comparison:
+    """a − b from the rewards of both, over the tasks that both scored."""
+    left, right = cells[a], cells[b]
     common = sorted(left.keys() & right.keys())
     delta = paired([[left[task] - right[task]] for task in common], seed=seed)
     return Comparison(

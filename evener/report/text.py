@@ -1,55 +1,78 @@
-"""A summary for the terminal: the table of cells, the comparisons, the verdicts, the cost."""
+"""A summary for the terminal: cells, differences, rounds, verdicts, cost, and a sentence last."""
 
-from evener.protocols.summary import Summary, VerdictLine
-from evener.report.table import table
+from collections.abc import Sequence
+
+from evener.protocols.summary import PooledSummary, Summary, VerdictLine
+from evener.report import section
+from evener.report.finding import covers
+from evener.report.grid import compounding
+from evener.report.sealed import cells, comparisons, pooled_cells, pooled_comparisons
+from evener.report.table import Table, plain
 
 
 def render(summary: Summary) -> str:
     """Everything a person needs to judge the run, and the verdict sentence last."""
-    parts = [_cells(summary)]
-    if summary.comparisons:
-        parts.append(_comparisons(summary))
-    if summary.verdicts:
-        parts.append("verdicts\n" + "\n".join(_verdict(v) for v in summary.verdicts))
-    parts += [_cost(summary), summary.verdict_sentence]
-    return "\n\n".join(parts)
+    run = (summary,)
+    verdicts = "\n".join(map(_verdict, summary.verdicts))
+    return _joined(
+        _state(summary),
+        *_shown(cells(summary.cells), comparisons(summary.comparisons), *grids(run)),
+        f"verdicts\n{verdicts}" if verdicts else "",
+        *_shown(*tables(run)),
+        _cost(summary),
+        summary.verdict_sentence,
+    )
 
 
-def _cells(summary: Summary) -> str:
-    rows = [
-        (
-            c.name,
-            c.split,
-            f"{c.solved}/{c.n}",
-            f"{c.rate:.0%}",
-            f"{c.low:.0%}–{c.high:.0%}",
-            f"{c.coverage:.0%}",
-            f"{c.tool_error_rate:.0%}",
-            c.calls,
-            c.tokens,
-            c.seed,
-        )
-        for c in summary.cells
+def render_pooled(pooled: PooledSummary) -> str:
+    """Several seeds together: pooled figures with those of every seed, and what they cover."""
+    return _joined(
+        *map(_state, pooled.runs),
+        *_shown(
+            pooled_cells(pooled.cells, pooled.seeds),
+            pooled_comparisons(pooled.comparisons, pooled.seeds),
+            *grids(pooled.runs),
+            *tables(pooled.runs),
+            section.costs(pooled.runs),
+        ),
+        "\n".join(pooled.notes),
+        f"cost: {pooled.cpu_seconds:.0f} CPU-seconds, {len(pooled.runs)} runs",
+        covers(pooled),
+        pooled.verdict_sentence,
+    )
+
+
+def grids(runs: Sequence[Summary]) -> list[Table]:
+    """The compounding table of each sealed split."""
+    return [compounding([run.cells for run in runs], split) for split in ("test", "ood")]
+
+
+def tables(runs: Sequence[Summary]) -> list[Table]:
+    """What stands beside the sealed test."""
+    return [
+        section.effects(runs),
+        section.controls(runs),
+        section.predictions(runs),
+        section.arms(runs),
     ]
-    header = (
-        "cell", "split", "solved", "rate", "95 %", "coverage", "tool errors", "calls", "tokens",
-        "seed",
-    )  # fmt: skip
-    return table(header, rows)
 
 
-def _comparisons(summary: Summary) -> str:
-    rows = [
-        (
-            f"{c.a} − {c.b}",
-            c.split,
-            f"{c.difference * 100:+.1f}",
-            f"{c.low * 100:+.1f} to {c.high * 100:+.1f}",
-            c.n,
-        )
-        for c in summary.comparisons
-    ]
-    return table(("difference (paired)", "split", "points", "95 %", "n"), rows)
+def _shown(*found: Table) -> list[str]:
+    return [plain(one) for one in found if one.rows]
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _state(summary: Summary) -> str:
+    match summary.state:
+        case "finished":
+            return ""
+        case "budget":
+            return f"{summary.run} ended at its budget: {summary.stop_reason}"
+        case "interrupted" | "running":
+            return f"{summary.run} is {summary.state}: this is as far as it has come"
 
 
 def _verdict(line: VerdictLine) -> str:
@@ -71,8 +94,9 @@ def _cost(summary: Summary) -> str:
     calls = f", {student.calls} model calls, {student.tokens} tokens" if student else ""
     refused = ", ".join(f"{count} {reason}" for reason, count in summary.rows.refused.items())
     rows = f"{summary.rows.accepted} training rows" + (f" (refused: {refused})" if refused else "")
+    stopped = f"; stopped because {summary.stop_reason}" if summary.stop_reason else ""
     return (
         f"cost: {budget.cpu_seconds:.0f} CPU-seconds, {budget.wall_seconds:.0f} s, "
         f"{budget.rollouts} episodes{calls}; {rows}\n"
-        f"critic: {summary.critic}; gate: {summary.gate}; stopped because {summary.stop_reason}"
+        f"critic: {summary.critic}; gate: {summary.gate}{stopped}"
     )

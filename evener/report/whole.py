@@ -7,7 +7,10 @@ from evener.config import of_run
 from evener.protocols.digest import JsonObject
 from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
-from evener.report.summarize import figures, rows, sentence, student_use, verdict_lines
+from evener.report.logged import arms, controls, effects, predictions
+from evener.report.measured import Measured, comparisons, measured
+from evener.report.sentence import sentence
+from evener.report.summarize import rows, student_use, verdict_lines
 
 
 def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
@@ -15,18 +18,24 @@ def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
 
     `finished` is for the session that has just reached the end and is still open.
     """
+    return read(folder, finished=finished)[0]
+
+
+def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[Measured, ...]]:
+    """The summary, and the cells behind it with the reward of every task."""
     record = folder.record
     config = of_run(folder)
     seed = config.plan.seed
-    cells, comparisons = figures(record.bodies("cell"), record, seed=seed)
+    found = measured(record.bodies("cell"), record, seed=seed)
+    cells, against = tuple(one.cell for one in found), comparisons(found, seed=seed)
     verdicts = verdict_lines(record.bodies("verdict"), record)
     trained = list(record.bodies("trained"))
     ended = list(record.bodies("ended"))
     last = ended[-1] if ended else {}
-    episodes = [record.get(Trajectory, row.trajectory) for row in record.trajectories()]
+    index = [row.trajectory for row in record.trajectories()]
     seconds = {str(entry["round"]): entry["seconds"] for entry in trained}
     by_role = {
-        "student": student_use(episodes),
+        "student": student_use(record.get(Trajectory, digest) for digest in index),
         "trainer": RoleUse(
             calls=len(seconds),
             tokens=sum(_count(entry["trained_tokens"]) for entry in trained[-len(seconds) :])
@@ -36,7 +45,7 @@ def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
         ),
     }
     sessions = folder.sessions()
-    return Summary(
+    summary = Summary(
         run=folder.path.name,
         state="finished" if finished else folder.state,
         environment=config.environment.name,
@@ -46,20 +55,25 @@ def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
         seed=seed,
         rounds=config.plan.rounds,
         cells=cells,
-        comparisons=comparisons,
+        comparisons=against,
         verdicts=verdicts,
+        predictions=predictions(record.bodies("prediction")),
+        effects=effects(record.bodies("effect")),
+        controls=controls(record.bodies("control")),
+        arms=arms(record.bodies("arm")),
         rows=rows(trained),
         budget=BudgetUse(
             by_role=by_role,
             cpu_seconds=round(folder.cpu_seconds(), 1),
             wall_seconds=round(sum(s.beat - s.started for s in sessions), 1),
-            rollouts=len(episodes),
+            rollouts=len(index),
         ),
         head=str(last.get("version", "")),
         model=_model(last.get("model")),
         stop_reason=str(last.get("stop_reason", "")),
-        verdict_sentence=sentence(cells, comparisons, verdicts),
+        verdict_sentence=sentence(cells, against, verdicts, drawn=f"seed {seed}"),
     )
+    return summary, found
 
 
 def _count(value: object) -> int:
