@@ -21,13 +21,18 @@ async def harvest(
     model: ModelRef,
     training: Training,
     seed: int,
+    limit: int | None = None,
 ) -> tuple[EpisodeRef, ...]:
-    """All `collect` episodes, solved or not, at most 1 + `resamples` for each task."""
+    """All `collect` episodes, solved or not, at most 1 + `resamples` for each task and `limit` in
+    all."""
     episodes: list[EpisodeRef] = []
     left = list(tasks)
     for attempt in range(training.resamples + 1):
+        now = left if limit is None else left[: limit - len(episodes)]
+        if not now:
+            break
         done = await rollouts.run(
-            left,
+            now,
             harness=harness,
             model=model,
             purpose=Purpose.COLLECT,
@@ -39,9 +44,7 @@ async def harvest(
         episodes += done
         left = [
             task
-            for task, episode in zip(left, done, strict=True)
+            for task, episode in zip(now, done, strict=True)
             if episode.outcome is not Outcome.SOLVED
         ]
-        if not left:
-            break
     return tuple(episodes)

@@ -1,16 +1,20 @@
 """The sealed test: every preregistered cell once, greedily, on tasks nobody has seen.
 
 Cells are fixed by what the run changed: base under the seed harness, under each extra arm, under
-the evolved harness, and the trained model under the evolved and the seed harness.
+the evolved harness, and the trained model under the evolved and the seed harness. Cells that are
+added beside them later are run on the same tasks with the same seed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from evener.agents.plan import derive
+from evener.agents.plan import Plan, derive
+from evener.agents.rollouts import Rollouts
 from evener.agents.run import Run, Standing
-from evener.protocols.digest import Wire
+from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.model import ModelRef
-from evener.protocols.task import Purpose, Split
+from evener.protocols.port import Environment
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.task import Purpose, Split, Task
 
 
 class CellPlan(Wire):
@@ -45,35 +49,79 @@ def cells(
     return tuple(plan)
 
 
+class Sealed:
+    """The sealed tasks of a run: equal plans on equal environments have the same ones."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        plan: Plan,
+        *,
+        rollouts: Rollouts,
+        cpu_seconds: Callable[[], float],
+    ) -> None:
+        self.seed = derive(plan.seed, "sealed")
+        self._environment = environment
+        self._plan = plan
+        self._rollouts = rollouts
+        self._cpu_seconds = cpu_seconds
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """The splits that the plan has tasks of."""
+        return tuple(split for split in (Split.TEST, Split.OOD) if self._count(split))
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """The sealed tasks of a split."""
+        return self._environment.tasks(split, count=self._count(split), seed=self.seed)
+
+    async def run(
+        self, cell: CellPlan, split: Split, *, attempt: int = 0, temperature: float = 0.0
+    ) -> tuple[tuple[EpisodeRef, ...], float]:
+        """One episode for each sealed task, and the CPU-seconds they took."""
+        before = self._cpu_seconds()
+        episodes = await self._rollouts.run(
+            self.tasks(split),
+            harness=cell.harness,
+            model=cell.model,
+            purpose=Purpose.EVALUATE,
+            seed=self.seed,
+            attempt=attempt,
+            temperature=temperature,
+            label=f"sealed {split}: {cell.name}",
+        )
+        return episodes, self._cpu_seconds() - before
+
+    def entry(
+        self,
+        cell: CellPlan,
+        split: Split,
+        episodes: Sequence[EpisodeRef],
+        *,
+        cpu_seconds: float,
+    ) -> JsonObject:
+        """The body of a `cell` entry in the run's log."""
+        return {
+            "name": cell.name,
+            "model": str(cell.model),
+            "harness": cell.label,
+            "split": str(split),
+            "seed": self._plan.seed,
+            "episodes": [episode.trajectory for episode in episodes],
+            "cpu_seconds": cpu_seconds,
+        }
+
+    def _count(self, split: Split) -> int:
+        evaluation = self._plan.evaluation
+        return evaluation.test_tasks if split is Split.TEST else evaluation.ood_tasks
+
+
 async def run_cells(run: Run, plan: tuple[CellPlan, ...]) -> None:
     """Run every cell on `test`, then on `ood` if asked for, and log its episodes."""
-    seed = derive(run.plan.seed, "sealed")
-    for split, count in (
-        (Split.TEST, run.plan.evaluation.test_tasks),
-        (Split.OOD, run.plan.evaluation.ood_tasks),
-    ):
-        if not count:
-            continue
-        tasks = run.environment.tasks(split, count=count, seed=seed)
+    sealed = Sealed(
+        run.environment, run.plan, rollouts=run.rollouts, cpu_seconds=run.meter.cpu_seconds
+    )
+    for split in sealed.splits:
         for cell in plan:
-            before = run.meter.cpu_seconds()
-            episodes = await run.rollouts.run(
-                tasks,
-                harness=cell.harness,
-                model=cell.model,
-                purpose=Purpose.EVALUATE,
-                seed=seed,
-                label=f"sealed {split}: {cell.name}",
-            )
-            run.record(
-                "cell",
-                {
-                    "name": cell.name,
-                    "model": str(cell.model),
-                    "harness": cell.label,
-                    "split": str(split),
-                    "seed": run.plan.seed,
-                    "episodes": [episode.trajectory for episode in episodes],
-                    "cpu_seconds": run.meter.cpu_seconds() - before,
-                },
-            )
+            episodes, seconds = await sealed.run(cell, split)
+            run.record("cell", sealed.entry(cell, split, episodes, cpu_seconds=seconds))

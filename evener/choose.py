@@ -2,16 +2,19 @@
 
 from pathlib import Path
 
+from evener.agents.critics.random import RandomCritic
+from evener.agents.critics.rule import RuleCritic
 from evener.agents.frozen import FrozenTuner
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.gates.paper import PaperGate
 from evener.agents.harness.load import load
+from evener.agents.pattern import Background
 from evener.config import RunConfig
 from evener.environments import create
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
-from evener.protocols.port import Environment, Equipped, FineTuner, Model, Progress
+from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Model, Progress
 
 
 def choose_environment(config: RunConfig) -> Environment:
@@ -34,10 +37,16 @@ def choose_harness(spec: str, environment: Environment) -> Harness:
 
 
 def choose_gate(config: RunConfig) -> PaperGate | PairedGate:
-    """The gate with its schedule."""
+    """The gate with its schedule; `confirm` shares its error over the planned rounds."""
     if config.gate.kind == "paper":
         return PaperGate()
-    return PairedGate(SCHEDULES[config.gate.schedule])
+    settings = SCHEDULES[config.gate.schedule]
+    return PairedGate(settings.model_copy(update={"rounds": config.plan.rounds}))
+
+
+def choose_critic(config: RunConfig, background: Background) -> Critic:
+    """Rules that blame, or the control that draws from the same repairs and blames nothing."""
+    return RandomCritic(background) if config.critic == "random" else RuleCritic(background)
 
 
 def choose_model(config: RunConfig) -> Model:

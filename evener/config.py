@@ -74,7 +74,7 @@ class RunConfig(Wire):
     environment: EnvironmentConfig = EnvironmentConfig()
     student: StudentConfig = StudentConfig()
     harness: HarnessConfig = HarnessConfig()
-    critic: Literal["rule"] = "rule"
+    critic: Literal["rule", "random"] = "rule"
     gate: GateConfig = GateConfig()
     plan: Plan = Plan()
     finetune: SftSettings = SftSettings()

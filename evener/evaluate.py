@@ -64,12 +64,13 @@ async def evaluate(
 
 
 async def serve(team: Team, model: str) -> ModelRef:
-    """The ref of `base`, or of a model that the run trained, loaded beside the base."""
+    """The ref of `base`, or of a model that the run or an arm beside it trained, loaded beside the
+    base."""
     if model == "base":
         return team.base
     trained = {
         Path(str(body["folder"])).name: body["model"]
-        for body in team.folder.record.bodies("trained")
+        for body in team.folder.record.bodies("trained", "arm_model")
         if body["model"] is not None
     }
     if model not in trained:
