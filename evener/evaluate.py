@@ -9,16 +9,13 @@ from evener.agents.harness.check import check
 from evener.agents.pattern.background import published
 from evener.agents.record.registry import Registry
 from evener.agents.rollouts import Rollouts
+from evener.measure import SEALED, measure
 from evener.protocols.error import ConfigError
 from evener.protocols.model import ModelRef
 from evener.protocols.summary import Cell
-from evener.protocols.task import Purpose, Split
-from evener.protocols.trajectory import Trajectory
+from evener.protocols.task import Split
 from evener.protocols.wire import ModelServed, ServeModel
-from evener.report.cell import cell
 from evener.team import Parts, Team
-
-SEALED = (Split.TEST, Split.OOD)
 
 
 async def evaluate(
@@ -42,23 +39,16 @@ async def evaluate(
         if split in SEALED:
             looks = 1 + sum(body["split"] == split for body in record.bodies("look"))
             record.append("look", {"split": split, "harness": name, "model": str(ref)})
-        before = team.folder.cpu_seconds()
-        episodes = await Rollouts(team.bus, progress=parts.progress).run(
+        found, _ = await measure(
+            Rollouts(team.bus, progress=parts.progress),
+            team.folder,
             team.environment.tasks(split, count=count, seed=seed),
-            harness=record.put(harness),
+            harness=harness,
             model=ref,
-            purpose=Purpose.EVALUATE,
-            seed=seed,
-            label=f"{ref} under {name} on {split}",
-        )
-        found = cell(
-            [record.get(Trajectory, episode.trajectory) for episode in episodes],
-            name=f"{model}+{name}",
-            model=str(ref),
-            harness=name,
             split=split,
             seed=seed,
-            cpu_seconds=round(team.folder.cpu_seconds() - before, 1),
+            name=f"{model}+{name}",
+            version=name,
         )
         return found, looks
 

@@ -1,5 +1,6 @@
 """Run folders with cells that were never run, pooled and written out."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ import pytest
 from evener.agents.plan import Plan
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.run import RunFolder
+from evener.cli import main
 from evener.config import RunConfig
 from evener.pool import pool
 from evener.protocols.error import RunError
 from evener.protocols.interval import tango
 from evener.protocols.model import ModelRef, Usage
-from evener.protocols.summary import Arm, Control, Effect, PooledSummary, PredictionLine
+from evener.protocols.summary import Arm, Control, Effect, PooledSummary, PredictionLine, Summary
 from evener.protocols.task import Purpose, Split, Task
 from evener.protocols.trajectory import EpisodeKey, Outcome, Score, Trajectory, prompt_digest
 from evener.report.markdown import page
@@ -210,3 +212,52 @@ def test_what_stands_beside_the_cells_is_shown(make: Make) -> None:
 def test_the_page_names_no_folder_of_the_machine(make: Make, tmp_path: Path) -> None:
     text = written(make(0, {"base+seed": BEFORE, "base+evolved": AFTER}))
     assert str(tmp_path) not in text
+
+
+def command(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    """The console script in this process: exit code, stdout, stderr."""
+    before, sys.argv = sys.argv, ["evener", *args]
+    try:
+        main()
+        code: Any = 0
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv = before
+    return int(code), *capsys.readouterr()
+
+
+def test_the_command_writes_a_page_text_or_json(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = {"base+seed": BEFORE, "base+evolved": AFTER}
+    runs = [str(make(seed, cells)) for seed in (0, 1)]
+    code, text, _ = command(capsys, "report", *runs)
+    assert code == 0
+    assert text == render_pooled(pool([Path(run) for run in runs])) + "\n"
+    _, one, _ = command(capsys, "report", runs[0], "--json")
+    assert Summary.model_validate_json(one).cells[0].name == "base+seed"
+    _, both, _ = command(capsys, "report", *runs, "--format", "json")
+    assert PooledSummary.model_validate_json(both).seeds == (0, 1)
+    page_file = tmp_path / "results.md"
+    _, out, _ = command(capsys, "report", *runs, "--format", "markdown", "--out", str(page_file))
+    assert out == ""
+    assert "`evener report seed0 seed1 --format markdown`" in page_file.read_text("utf-8")
+
+
+def test_mistakes_are_one_line(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(make(0, {"base+seed": BEFORE}))
+    for args, says in (
+        (("report", str(tmp_path / "no")), "no such run folder"),
+        (("report", run, run), "would count twice"),
+        (("compare", "nowhere.yaml", "seed"), "nowhere.yaml"),
+        (("compare", "seed", f"{run}:v3"), "v3"),
+        (("compare", "seed", "hand", "--model", f"{run}:m1"), "there are base"),
+        (("compare", "seed", "hand", "--environment", "storefrnt"), "storefront"),
+    ):
+        code, _, line = command(capsys, *args)
+        assert code == 2
+        assert says in line
+        assert len(line.strip().splitlines()) == 1

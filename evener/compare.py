@@ -1,0 +1,193 @@
+"""A against B on the same tasks with the same seeds, and a verdict that a pipeline can act on.
+
+The verdict is read off the paired 95 % interval of B − A and a margin m ≥ 0, in this order:
+better (lower bound above 0), not worse (lower bound above −m), worse (upper bound below 0), cannot
+tell. It is `same` where both are one harness and one model, and cannot tell where less than
+`COVERAGE` of the pairs was scored.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from evener.agents.bus import Bus
+from evener.agents.models.cache import CachedModel
+from evener.agents.record.manifest import Manifest
+from evener.agents.record.run import RunFolder
+from evener.agents.rollouts import Rollouts
+from evener.agents.student import Student
+from evener.contender import Contender
+from evener.measure import SEALED, measure
+from evener.protocols.digest import JsonObject, Wire
+from evener.protocols.error import ConfigError
+from evener.protocols.port import Environment, Progress
+from evener.protocols.summary import Cell, Comparison
+from evener.protocols.task import Split, Task
+from evener.protocols.trajectory import Outcome, Trajectory
+from evener.protocols.wire import ModelServed
+from evener.report.cell import difference, rewards
+
+COVERAGE = 0.9
+Finding: TypeAlias = Literal["better", "not worse", "worse", "same", "cannot tell"]
+EXIT: dict[Finding, int] = {"better": 0, "not worse": 0, "same": 0, "worse": 1, "cannot tell": 3}
+
+
+class Compared(Wire):
+    """`difference` is B − A. `unscored` are the episodes of each side without a reward, by cause;
+    `looks` says how often a sealed split has been looked at now, for each run that a side is of."""
+
+    a: Cell
+    b: Cell
+    difference: Comparison
+    margin: float
+    temperature: float
+    coverage: float
+    unscored: dict[str, dict[str, int]] = {}
+    looks: dict[str, int] = {}
+    finding: Finding
+
+
+async def compare(
+    a: Contender,
+    b: Contender,
+    *,
+    environment: Environment,
+    split: Split,
+    count: int,
+    seed: int,
+    temperature: float = 0.0,
+    margin: float = 0.0,
+    out: Path | None = None,
+    progress: Progress,
+) -> Compared:
+    """Run both on `count` tasks of `split`. With `out` everything is kept there, and the same
+    comparison goes on from there; without, nothing is left behind.
+
+    Raises DataError for too few tasks, RunError where `out` holds something else.
+    """
+    if margin < 0:
+        raise ConfigError(f"a margin of {margin:g} is below 0", where="--margin")
+    tasks = environment.tasks(split, count=count, seed=seed)
+    settings: JsonObject = {
+        "split": str(split),
+        "count": count,
+        "seed": seed,
+        "temperature": temperature,
+    }
+    manifest = Manifest.of(
+        {"compare": settings},
+        digests={
+            "environment": environment.digest,
+            **{f"harness {x}": side.harness.digest() for x, side in (("A", a), ("B", b))},
+            **{f"model {x}": side.ref.revision for x, side in (("A", a), ("B", b))},
+        },
+        seeds={"compare": seed},
+    )
+    looks = _look((a, b), split)
+    with ExitStack() as stack:
+        place = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evener-")))
+        folder = stack.enter_context(RunFolder.open(place, manifest))
+        sides = await _sides(
+            a,
+            b,
+            folder,
+            environment,
+            tasks,
+            split=split,
+            seed=seed,
+            temperature=temperature,
+            progress=progress,
+        )
+        assert folder.session is not None
+        folder.session.end_as("finished")
+    same = a.harness.digest() == b.harness.digest() and a.ref == b.ref
+    values = {name: rewards(episodes) for name, (_, episodes) in sides.items()}
+    found = difference(values, "B", "A", split=split, seed=seed)
+    coverage = found.n / len(tasks)
+    causes = {name: _causes(episodes) for name, (_, episodes) in sides.items()}
+    return Compared(
+        a=sides["A"][0],
+        b=sides["B"][0],
+        difference=found,
+        margin=margin,
+        temperature=temperature,
+        coverage=coverage,
+        unscored={name: cause for name, cause in causes.items() if cause},
+        looks=looks,
+        finding=judge(found, margin, coverage=coverage, same=same),
+    )
+
+
+def judge(found: Comparison, margin: float, *, coverage: float, same: bool) -> Finding:
+    """What the interval of B − A shows."""
+    if coverage < COVERAGE:
+        return "cannot tell"
+    if same:
+        return "same"
+    if found.low > 0:
+        return "better"
+    if found.low > -margin:
+        return "not worse"
+    return "worse" if found.high < 0 else "cannot tell"
+
+
+async def _sides(
+    a: Contender,
+    b: Contender,
+    folder: RunFolder,
+    environment: Environment,
+    tasks: Sequence[Task],
+    *,
+    split: Split,
+    seed: int,
+    temperature: float,
+    progress: Progress,
+) -> dict[str, tuple[Cell, list[Trajectory]]]:
+    """A, then B, each by the student that has its base model."""
+    bus = Bus(folder.record)
+    for name, side in _students(a, b).items():
+        bus.join(name, Student(environment, CachedModel(side.model, folder.replies), folder.record))
+    second = "student" if b.model is a.model else "student-b"
+    found: dict[str, tuple[Cell, list[Trajectory]]] = {}
+    async with bus:
+        for name, side, student in (("A", a, "student"), ("B", b, second)):
+            if side.adapter is not None:
+                await bus.ask(student, side.adapter, ModelServed)
+            found[name] = await measure(
+                Rollouts(bus, progress=progress, student=student),
+                folder,
+                tasks,
+                harness=side.harness,
+                model=side.ref,
+                split=split,
+                seed=seed,
+                name=name,
+                version=side.label,
+                temperature=temperature,
+            )
+    return found
+
+
+def _students(a: Contender, b: Contender) -> dict[str, Contender]:
+    return {"student": a} if b.model is a.model else {"student": a, "student-b": b}
+
+
+def _causes(episodes: Sequence[Trajectory]) -> dict[str, int]:
+    unscored = (t.score.error_kind or "unknown" for t in episodes if t.outcome is Outcome.INFRA)
+    return dict(Counter(unscored))
+
+
+def _look(sides: Sequence[Contender], split: Split) -> dict[str, int]:
+    """Log and count a look at a sealed split in every run that a side was taken from."""
+    looks: dict[str, int] = {}
+    for run in dict.fromkeys(run for side in sides for run in side.runs):
+        if split in SEALED:
+            with RunFolder.change(run) as folder:
+                before = sum(body["split"] == split for body in folder.record.bodies("look"))
+                labels = " against ".join(side.label for side in sides)
+                folder.record.append("look", {"split": split, "harness": labels, "model": ""})
+            looks[str(run)] = before + 1
+    return looks
