@@ -3,6 +3,17 @@
 
 def attach() -> None:
     """Register the commands; importing a module does it."""
-    from evener.cli import doctor, evaluate, gate, graph, harness, models, run, trajectories
+    from evener.cli import (
+        compare,
+        doctor,
+        evaluate,
+        gate,
+        graph,
+        harness,
+        models,
+        report,
+        run,
+        trajectories,
+    )
 
-    _ = (doctor, evaluate, gate, graph, harness, models, run, trajectories)
+    _ = (compare, doctor, evaluate, gate, graph, harness, models, report, run, trajectories)
