@@ -8,8 +8,6 @@ same in both. That alone removes nothing: each removal is a `simplify` proposal 
 import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pydantic import JsonValue
-
 from evener.agents.critics.aggregate import distinct
 from evener.agents.critics.catalogue.repair import slug
 from evener.agents.critics.lighter import shown_size
@@ -144,14 +142,11 @@ def _parts(harness: Harness) -> Iterator[str]:
 
 
 def _without(harness: Harness, parts: Collection[str]) -> tuple[FieldEdit, ...]:
-    """The edits that take parts out: a list is emptied, an item is removed, and a hook that stands
-    twice under one name is removed twice."""
+    """The edits that take parts out; a hook that stands twice under one name goes twice."""
     document: JsonObject = copy.deepcopy(harness.document())
     edits: list[FieldEdit] = []
-    empty: JsonValue = []
     for part in parts:
-        while (found := read(document, part)) is not ABSENT and found != empty:
-            new = empty if isinstance(found, list) else ABSENT
-            edits.append(FieldEdit(field_path=part, old_value=found, new_value=new))
+        while (found := read(document, part)) is not ABSENT:
+            edits.append(FieldEdit(field_path=part, old_value=found, new_value=ABSENT))
             write(document, edits[-1])
     return tuple(edits)

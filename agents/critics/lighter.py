@@ -22,9 +22,9 @@ GROUP = "lighter"
 
 
 def lighter(harness: Harness, background: Background) -> tuple[Proposal, ...]:
-    """The lighter forms of `harness` that can run and differ from it and from each other, the one
-    with the least text before a task first."""
-    found: dict[str, tuple[int, Proposal]] = {}
+    """The lighter forms of `harness` that can run and differ from it, the one with the least text
+    before a task first. No two are alike."""
+    found: list[tuple[int, Proposal]] = []
     for name, reason, change in _WAYS:
         patch = Patch(base=harness.digest(), edits=tuple(_edits(harness, change(harness))))
         try:
@@ -42,8 +42,8 @@ def lighter(harness: Harness, background: Background) -> tuple[Proposal, ...]:
             rank=float(shown_size(harness) - size),
             reason=reason,
         )
-        found.setdefault(after.digest(), (size, proposal))
-    return tuple(proposal for _, proposal in sorted(found.values(), key=lambda pair: pair[0]))
+        found.append((size, proposal))
+    return tuple(proposal for _, proposal in sorted(found, key=lambda pair: pair[0]))
 
 
 def shown_size(harness: Harness) -> int:

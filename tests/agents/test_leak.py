@@ -83,7 +83,8 @@ def test_a_task_of_any_split_is_known_and_named(split: Split) -> None:
 def test_eight_words_are_enough_and_seven_are_not() -> None:
     knows = guard(test=[RIDDLE])
     words = RIDDLE.split()
-    assert knows.fault(*saying(" ".join(words[3:11])))
+    for start in (0, 3, len(words) - 8):
+        assert knows.fault(*saying(" ".join(words[start : start + 8])))
     assert knows.fault(*saying(" ".join(words[3:10]))) == ""
 
 
@@ -101,6 +102,9 @@ def test_words_that_one_example_shares_with_many_tasks_are_the_templates() -> No
     knows = guard(f"How many legs have three spiders? {TAIL}", held_out=tasks)
     assert knows.fault(*saying(TAIL)) == ""
     assert knows.fault(*saying(tasks[0]))
+    # two examples make it the documentation's, even if one task alone has it
+    twice = guard(f"How many legs have spiders? {TAIL}", f"Say a number. {TAIL}", test=tasks[:1])
+    assert twice.fault(*saying(TAIL)) == ""
     undocumented = guard(held_out=tasks)
     assert undocumented.fault(*saying(TAIL))
 
@@ -108,6 +112,9 @@ def test_words_that_one_example_shares_with_many_tasks_are_the_templates() -> No
 def test_a_task_that_got_into_the_documentation_is_still_a_task() -> None:
     knows = guard(RIDDLE, f"Another one. {TAIL}", test=[f"Think. {RIDDLE}"], mine=[TAIL])
     assert "a task of test" in knows.fault(*saying(RIDDLE))
+    # said twice in one example it is still one example's
+    insisting = guard(f"{RIDDLE} Again: {RIDDLE}", test=[RIDDLE])
+    assert insisting.fault(*saying(RIDDLE))
 
 
 def test_text_that_the_harness_has_already_is_not_the_patchs() -> None:

@@ -70,7 +70,7 @@ def test_examples_go_from_the_prompt_and_from_every_skill(background: Background
     assert found["lighter-2-examples"].skills[1].examples == hand.skills[1].examples[:2]
 
 
-def test_equal_forms_are_offered_once(background: Background) -> None:
+def test_a_form_that_changes_nothing_is_not_offered(background: Background) -> None:
     # the target harness has one example and no hooks: only dropping it changes anything
     assert list(forms(shop("target"), background)) == ["lighter-no-examples"]
 
