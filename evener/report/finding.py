@@ -34,7 +34,7 @@ def cost(pooled: PooledSummary) -> str:
     each = ", ".join(
         f"{run.budget.cpu_seconds:.0f} (seed {run.seed}, {run.state})" for run in pooled.runs
     )
-    text = f"{pooled.cpu_seconds:.0f} CPU-seconds of the whole process tree"
+    text = f"{pooled.cpu_seconds:.0f} CPU-seconds of the process tree over all sessions"
     text += f": {each}. " if len(pooled.runs) > 1 else ". "
     return f"{text}{episodes} episodes were run, and {rows} training rows were used."
 
