@@ -85,6 +85,15 @@ def test_the_universe_is_every_sound_repair_once(lab: "Lab", bare: Harness) -> N
             assert edits_digest(patch) in digests
 
 
+def test_a_repair_that_leaves_no_harness_that_runs_is_not_in_it(lab: "Lab", bare: Harness) -> None:
+    # nothing ends an episode, unless a repair brings the tool for it
+    endless = bare.model_copy(update={"tools": bare.tools[:2]})
+    found = universe(endless, lab.background)
+    assert 0 < len(found) < len(universe(bare, lab.background))
+    for proposal in found:
+        check(proposal.patch.apply(endless), lab.background.actions)
+
+
 async def test_what_the_rule_critic_offers_is_in_it(
     lab: "Lab", bare: Harness, imitator: Student
 ) -> None:

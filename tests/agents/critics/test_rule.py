@@ -11,6 +11,7 @@ from evener.protocols.attribution import RootCause
 from evener.protocols.digest import canonical
 from evener.protocols.error import EvenerError
 from evener.protocols.harness import Harness
+from evener.protocols.patch import FieldEdit
 from evener.protocols.path import ABSENT
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Outcome, Score, Trajectory
@@ -123,7 +124,11 @@ async def test_the_best_of_every_group_comes_first_and_each_stands_alone(
 ) -> None:
     bare = without_examples(sound)
     critic = RuleCritic(lab.background)
-    blamed = [await critic.attribute(f, bare) for f in await lab.run(bare, imitator())]
+    failures = await lab.run(bare, imitator())
+    shelf = next(f for f in failures if f.task.kind == "shelf")
+    # by rank alone, every rival of the many would come before the best of the one
+    many = [f for f in failures if f.task.kind == "freight"]
+    blamed = [await critic.attribute(f, bare) for f in (*many, shelf)]
     offered = await critic.propose(blamed, bare, limit=40)
     groups = list(dict.fromkeys(p.group for p in offered))
     assert {"teach:shelf", "teach:freight"} <= set(groups)
@@ -169,6 +174,20 @@ async def test_counts_of_examples_are_rivals_of_one_group(
         assert len(patched.skills[0].examples) == count
         assert patched.skills[0].tools == ("stock", "close")
         assert not {"freight", "unpack"} & set(patched.skills[0].when.words)
+
+
+async def test_a_suggestion_that_repeats_a_mining_task_is_not_offered(
+    lab: "Lab", sound: Harness, imitator: Student
+) -> None:
+    failed = await failure(lab, without_examples(sound), imitator)
+    harness = without_examples(sound)
+    critic = RuleCritic(lab.background)
+    blamed = await critic.attribute(failed, harness)
+    old = harness.prompt.system
+    for text, count in ((failed.task.prompt, 0), ("Take your time.", 1)):
+        hint = FieldEdit(field_path="prompt.system", old_value=old, new_value=f"{old}\n{text}")
+        told = blamed.model_copy(update={"signature": "own words", "diff_suggestion": hint})
+        assert len(await critic.propose([told], harness)) == count
 
 
 async def test_no_proposal_repeats_a_run_of_words_of_a_mining_task(
