@@ -33,7 +33,7 @@ class Storefront:
         return source_digest(Path(__file__).parent)
 
     def tasks(self, split: Split, *, count: int, seed: int) -> Sequence[Task]:
-        """Endless; the kinds calc, price and convert in turn. Raises DataError for count < 1."""
+        """Endless; calc, price, convert and bill in turn. Raises DataError for count < 1."""
         return draw(split, count=count, seed=seed)
 
     async def open(self, task: Task, *, seed: int) -> Session:

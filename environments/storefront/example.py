@@ -9,7 +9,9 @@ from evener.protocols.harness import ExampleCall, ExampleTurn
 from evener.protocols.port import WorkedExample
 
 EACH = 8
-SEED = 17
+# The first from 17 on whose opening examples show * + - in turn, three dimensions, both usual
+# sentences of a conversion and several verbs, and where no example's two numbers are equal.
+SEED = 25
 
 
 def examples() -> tuple[WorkedExample, ...]:

@@ -23,15 +23,23 @@ def solution(world: World) -> tuple[tuple[Call, str], ...]:
             steps = [(Call(name="convert", arguments=given), answer)]
         case "price":
             quantity, price = world.numbers
+            steps = [_lookup(world.item, price), (_calculator(f"{quantity}*{price}"), answer)]
+        case "bill":
+            one, other = world.numbers
             steps = [
-                (Call(name="lookup", arguments={"item": world.item}), str(price)),
-                (_calculator(f"{quantity}*{price}"), answer),
+                _lookup(world.item, one),
+                _lookup(world.other, other),
+                (_calculator(f"{one}+{other}"), answer),
             ]
         case operator:
             a, b = world.numbers
             steps = [(_calculator(f"{a}{operator}{b}"), answer)]
     number = int(answer) if "." not in answer else float(Decimal(answer))
     return (*steps, (Call(name="final", arguments={"answer": number}), "done"))
+
+
+def _lookup(item: str, price: int) -> tuple[Call, str]:
+    return Call(name="lookup", arguments={"item": item}), str(price)
 
 
 def _calculator(expression: str) -> Call:

@@ -2,10 +2,10 @@
 
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["calc", "price", "convert"]
-Form: TypeAlias = Literal["*", "+", "-", "/", "price", "weight", "length", "volume"]
+Kind: TypeAlias = Literal["calc", "price", "convert", "bill"]
+Form: TypeAlias = Literal["*", "+", "-", "/", "price", "weight", "length", "volume", "bill"]
 
-KINDS: tuple[Kind, ...] = ("calc", "price", "convert")
+KINDS: tuple[Kind, ...] = ("calc", "price", "convert", "bill")
 OPERATORS: tuple[Form, ...] = ("*", "+", "-", "/")
 
 USUAL: dict[Form, tuple[str, ...]] = {
@@ -46,6 +46,11 @@ USUAL: dict[Form, tuple[str, ...]] = {
         "Convert {a} {source} of {items} into {target} for {name}.",
         "{name} asks: how many {target} are {a} {source} of {items}?",
     ),
+    "bill": (
+        "{name} buys one {item} and one {other}. How much is the bill?",
+        "{name} orders one {item} and one {other}. How much is the bill?",
+        "{name} wants one {item} and one {other}. How much is the bill?",
+    ),
 }
 
 OOD: dict[Form, tuple[str, ...]] = {
@@ -71,5 +76,9 @@ OOD: dict[Form, tuple[str, ...]] = {
     "volume": (
         "For {name}: convert {a} {source} of {items} into {target}, please.",
         "How many {target} do {a} {source} of {items} make? {name} asks.",
+    ),
+    "bill": (
+        "How much is the bill if {name} takes one {item} and one {other}?",
+        "A customer, {name}, asks for the bill of one {item} and one {other}. How much is it?",
     ),
 }

@@ -14,7 +14,7 @@ from evener.environments.storefront.pool import POOLS, Part, Pool, owner
 from evener.environments.storefront.unit import PAIRS, PLURALS, UNITS, convert
 from evener.environments.storefront.wording import KINDS, OOD, OPERATORS, USUAL, Form, Kind
 
-VERSION = 1
+VERSION = 2
 CATALOGUE = 8
 
 Numbers = TypeVar("Numbers", bound=tuple[int, ...])
@@ -22,8 +22,9 @@ Numbers = TypeVar("Numbers", bound=tuple[int, ...])
 
 @dataclass(frozen=True)
 class World:
-    """One generated problem. `numbers` are those of the calculation (a price included), `item` what
-    the prompt names, `source` and `target` the units; `answer` is rounded to two decimals."""
+    """One generated problem. `numbers` are those of the calculation (prices included), `item` and
+    `other` what the prompt names, `source` and `target` the units; empty where the kind has none.
+    `answer` is rounded to two decimals."""
 
     kind: Kind
     form: Form
@@ -31,9 +32,10 @@ class World:
     numbers: tuple[int, ...]
     item: str
     prices: dict[str, int]
-    source: str
-    target: str
     answer: Fraction
+    source: str = ""
+    target: str = ""
+    other: str = ""
 
 
 def world(part: Part, seed: int, index: int) -> World:
@@ -53,14 +55,12 @@ def world(part: Part, seed: int, index: int) -> World:
             noun = item.split()[-1]
             prompt = draw.choice(sentences[form]).format(name=name, a=a, b=b, nouns=f"{noun}s")
             answer = _arithmetic(form, a, b)
-            return World(kind, form, prompt, (a, b), noun, prices, "", "", answer)
+            return World(kind, form, prompt, (a, b), noun, prices, answer)
         case "price":
             quantity, prices[item] = _owned(part, lambda: (_int(draw, 11, 198), _int(draw, 12, 98)))
-            prompt = draw.choice(sentences["price"]).format(name=name, a=quantity, item=item)
+            prompt = draw.choice(sentences[kind]).format(name=name, a=quantity, item=item)
             answer = Fraction(quantity * prices[item])
-            return World(
-                kind, "price", prompt, (quantity, prices[item]), item, prices, "", "", answer
-            )
+            return World(kind, kind, prompt, (quantity, prices[item]), item, prices, answer)
         case "convert":
             source, target = PAIRS[(first + turn) % len(PAIRS)]
             (value,) = _owned(part, lambda: (_int(draw, 11, 998),))
@@ -69,7 +69,13 @@ def world(part: Part, seed: int, index: int) -> World:
                 name=name, a=value, items=f"{item}s", source=PLURALS[source], target=PLURALS[target]
             )
             answer = rounded(convert(Fraction(value), source, target))
-            return World(kind, form, prompt, (value,), item, prices, source, target, answer)
+            return World(kind, form, prompt, (value,), item, prices, answer, source, target)
+        case "bill":
+            other = draw.choice([each for each in prices if each != item])
+            pair = _owned(part, lambda: (_int(draw, 12, 98), _int(draw, 12, 98)))
+            prices[item], prices[other] = pair
+            prompt = draw.choice(sentences[kind]).format(name=name, item=item, other=other)
+            return World(kind, kind, prompt, pair, item, prices, Fraction(sum(pair)), other=other)
 
 
 def _catalogue(draw: random.Random, pool: Pool, item: str) -> dict[str, int]:

@@ -80,5 +80,8 @@ def test_the_seed_shows_word_problems_alone() -> None:
     harness = shipped("seed")
     kinds = {example.turns[0].content: example.kind for example in examples()}
     assert [kinds[example[0].content] for example in harness.prompt.examples] == ["calc"] * 3
+    for example, operator in zip(harness.prompt.examples, "*+-", strict=True):
+        assert example[1].call is not None
+        assert operator in str(example[1].call.arguments["expression"])
     assert harness.middleware.protocol.strict
     assert not harness.skills

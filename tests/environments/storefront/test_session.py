@@ -57,6 +57,23 @@ async def test_doing_nothing_scores_0() -> None:
         assert (score.value, score.verdict, score.error_kind) == (0.0, "incorrect", "no_answer")
 
 
+async def test_the_kinds_take_these_actions() -> None:
+    calls = {task.kind: SHOP.gold(task) for task in SHOP.tasks(Split.TEST, count=4, seed=5)}
+    assert {kind: [call.name for call in gold] for kind, gold in calls.items()} == {
+        "calc": ["calculator", "final"],
+        "price": ["lookup", "calculator", "final"],
+        "convert": ["convert", "final"],
+        "bill": ["lookup", "lookup", "calculator", "final"],
+    }
+
+
+async def test_the_price_of_one_item_is_no_bill() -> None:
+    for task in SHOP.tasks(Split.TEST, count=120, seed=5)[3::4]:
+        for price in recover(task).numbers:
+            _, score = await replay(task, (Call(name="final", arguments={"answer": price}),))
+            assert score.value == 0.0
+
+
 async def test_gold_without_its_last_step_scores_0() -> None:
     for task in SHOP.tasks(Split.TEST, count=30, seed=5):
         _, score = await replay(task, SHOP.gold(task)[:-1])

@@ -54,7 +54,7 @@ def test_ids_and_prompts_occur_once(drawn: dict[Split, tuple[Task, ...]]) -> Non
 def test_kinds_operators_and_units_are_drawn_evenly(drawn: dict[Split, tuple[Task, ...]]) -> None:
     for tasks in drawn.values():
         assert set(Counter(task.kind for task in tasks).values()) == {MANY // len(KINDS)}
-        worlds = [recover(task) for task in tasks[:360]]
+        worlds = [recover(task) for task in tasks[:480]]
         forms = Counter(world.form for world in worlds if world.kind == "calc")
         assert set(forms) == set(OPERATORS)
         assert max(forms.values()) - min(forms.values()) <= 4
@@ -134,7 +134,7 @@ def test_numbers_have_two_or_three_digits_and_quotients_are_whole(
 
 
 def test_a_price_stands_in_the_catalogue_and_not_in_the_prompt() -> None:
-    for task in SHOP.tasks(Split.MINE, count=90, seed=2)[1::3]:
+    for task in SHOP.tasks(Split.MINE, count=120, seed=2)[1::4]:
         world = recover(task)
         assert world.kind == "price"
         assert world.numbers[1] == world.prices[world.item]
@@ -142,6 +142,20 @@ def test_a_price_stands_in_the_catalogue_and_not_in_the_prompt() -> None:
         assert world.item in task.prompt
         shown = [int(number) for number in re.findall(r"\d+", task.prompt)]
         assert shown == [world.numbers[0]]
+
+
+@pytest.mark.parametrize("split", list(Split))
+def test_a_bill_names_two_items_of_the_catalogue_and_no_number(split: Split) -> None:
+    for task in SHOP.tasks(split, count=240, seed=2)[3::4]:
+        world = recover(task)
+        assert world.kind == "bill"
+        assert world.item != world.other
+        assert world.numbers == (world.prices[world.item], world.prices[world.other])
+        assert world.answer == sum(world.numbers)
+        assert len(world.prices) == 8
+        assert f"one {world.item} and one {world.other}" in task.prompt
+        assert "bill" in task.prompt
+        assert not re.search(r"\d", task.prompt)
 
 
 def test_the_public_task_does_not_hold_the_answer() -> None:
@@ -172,8 +186,9 @@ async def test_a_task_that_does_not_match_its_id_is_refused(change: dict[str, ob
 
 
 async def test_a_negative_seed_has_tasks_too() -> None:
-    tasks = SHOP.tasks(Split.TEST, count=3, seed=-5)
-    assert [task.id for task in tasks] == [f"storefront-test--5-{index}" for index in range(3)]
+    tasks = SHOP.tasks(Split.TEST, count=4, seed=-5)
+    assert [task.id for task in tasks] == [f"storefront-test--5-{index}" for index in range(4)]
+    assert [task.kind for task in tasks] == ["calc", "price", "convert", "bill"]
     await SHOP.open(tasks[0], seed=0)
 
 
@@ -186,7 +201,7 @@ def test_an_empty_draw_is_refused(count: int) -> None:
 def test_the_documentation_has_examples_of_every_kind_in_turn() -> None:
     kinds = [example.kind for example in examples()]
     assert kinds == [*KINDS] * EACH
-    assert EACH >= 6
+    assert EACH == 8
     first = [example for example in examples() if example.kind == "calc"][:4]
     shown = [e.turns[1].call.arguments["expression"] for e in first if e.turns[1].call]
     assert {operator for operator in OPERATORS if any(operator in str(s) for s in shown)} == {
