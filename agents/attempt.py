@@ -5,13 +5,14 @@ The same path for the critic's patches and for a person's.
 
 from collections.abc import Sequence
 
+from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
-from evener.protocols.diff import DiffRecord
+from evener.protocols.diff import DiffRecord, Prediction
 from evener.protocols.harness import Harness
 from evener.protocols.verdict import Ruling, Verdict
-from evener.protocols.wire import TrialFinished, TrialRequest
+from evener.protocols.wire import TrialRequest
 
 SAMPLE = 5  # attribution records kept with a diff; the log has them all
 
@@ -26,6 +27,7 @@ class Attempt:
         standing: Standing,
         *,
         attributions: Sequence[Attribution] = (),
+        prediction: Prediction | None = None,
         number: int,
         iteration: int,
     ) -> None:
@@ -33,6 +35,7 @@ class Attempt:
         self._proposal = proposal
         self._standing = standing
         self._attributions = attributions
+        self._prediction = prediction
         self._number = number
         self._iteration = iteration
 
@@ -45,9 +48,8 @@ class Attempt:
         patched = proposal.patch.apply(run.store.get(Harness, standing.harness))
         digest = run.store.put(patched)
         trial = f"{self._number}-{self._iteration}-{proposal.name}"
-        run.progress.stage(f"trial of {proposal.name}", total=0)
-        answer = await run.peer.ask(
-            "validator",
+        verdict = await judge(
+            run,
             TrialRequest(
                 trial=trial,
                 kind=proposal.kind,
@@ -60,13 +62,7 @@ class Attempt:
                 seed=derive(run.plan.seed, "trial", trial),
                 temperature=run.plan.trials.temperature,
             ),
-            TrialFinished,
-        )
-        verdict = answer.verdict
-        run.meter.add(
-            rollouts=verdict.rollouts + verdict.reused,
-            calls=verdict.calls,
-            completion_tokens=verdict.completion_tokens,
+            about=proposal.name,
         )
         record = self.record(verdict)
         after = None
@@ -97,20 +93,19 @@ class Attempt:
             model=self._standing.model,
             verdict=verdict,
             fault=fault,
+            prediction=self._prediction,
         )
 
     async def _say(self, verdict: Verdict, after: Standing | None) -> None:
         run, number, iteration = self._run, self._number, self._iteration
-        run.record(
-            "verdict",
-            {
-                "round": number,
-                "iteration": iteration,
-                "patch": self._proposal.name,
-                "author": self._proposal.author,
-                "version": after.version if after else "",
-                "verdict": run.store.put(verdict),
-            },
+        enter(
+            run,
+            verdict,
+            number=number,
+            iteration=iteration,
+            patch=self._proposal.name,
+            author=self._proposal.author,
+            version=after.version if after else "",
         )
         text = f"{self._proposal.name}: {verdict.ruling} ({verdict.reason})"
         await run.announce("verdict", text, round=number, iteration=iteration)

@@ -4,17 +4,21 @@ Run again on the same folder it asks the same questions; whatever is in the stor
 there, so going on after a crash and starting are one code path.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from evener.agents.attempt import Attempt
+from evener.agents.bounds import Guard
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
-from evener.agents.learning import learn
+from evener.agents.critics.idle import Activity
+from evener.agents.critics.lighter import shown_size
+from evener.agents.pattern import Background
 from evener.agents.plan import Plan
 from evener.agents.rollouts import Rollouts
+from evener.agents.round import Round
 from evener.agents.run import HarnessRegistry, Run, Standing
 from evener.agents.sealed import cells, run_cells
-from evener.agents.search import RoundSearch
 from evener.protocols.error import BudgetError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
@@ -36,6 +40,8 @@ class Conductor(Peer):
         store: Store,
         log: Log,
         registry: HarnessRegistry,
+        background: Background,
+        guard: Guard,
         meter: Meter,
         progress: Progress,
     ) -> None:
@@ -52,6 +58,8 @@ class Conductor(Peer):
             rollouts=Rollouts(self, window=plan.window, meter=meter, progress=progress),
             meter=meter,
             progress=progress,
+            background=background,
+            guard=guard,
         )
 
     @answers
@@ -88,26 +96,27 @@ class Conductor(Peer):
         version, harness = run.registry.head()
         standing = Standing(version=version, harness=run.store.put(harness), model=message.model)
         attempt = Attempt(run, message.proposal, standing, number=0, iteration=0)
+        repeated = run.guard.fault(message.proposal.patch, harness)
+        if repeated:
+            return PatchTried(version="", record=attempt.turned_down(fault=repeated))
         after, record = await attempt.at_the_gate()
         return PatchTried(version=after.version if after else "", record=record)
 
     async def _rounds(self, first: Standing) -> str:
-        """All rounds; why they ended. The standing follows every step, so that an exhausted
-        budget loses nothing."""
+        """All rounds; why they ended."""
         run, self._standing = self._run, first
+        size = shown_size(run.store.get(Harness, first.harness)) + run.plan.search.growth
+        earlier: Mapping[str, Activity] = {}
         for number in range(1, run.plan.rounds + 1):
             text = f"round {number} of {run.plan.rounds} from {self._standing.version}"
             await run.announce("round", text, round=number)
-            search = RoundSearch(run, number, self._standing)
+            one = Round(run, number, self._standing, base=first.model, size=size, earlier=earlier)
             try:
-                accepted = await search.run()
+                await one.run()
             finally:
-                self._standing = search.standing
-            model = None
-            if run.plan.training.method != "none":
-                learned = await learn(run, number, self._standing, base=first.model)
-                self._standing, model = learned
-            self._trained = model or self._trained
-            if not accepted and model is None:
+                self._standing = one.standing
+                self._trained = one.trained or self._trained
+            earlier = one.activity
+            if not one.changed:
                 return f"round {number} changed neither harness nor weights"
         return f"all {run.plan.rounds} rounds are done"

@@ -5,6 +5,7 @@ If the gate does not accept it, the old model stays.
 """
 
 from evener.agents.harvest import harvest
+from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
 from evener.protocols.model import ModelRef
@@ -15,7 +16,6 @@ from evener.protocols.wire import (
     ModelTrained,
     ServeModel,
     TrainRequest,
-    TrialFinished,
     TrialRequest,
 )
 
@@ -31,14 +31,15 @@ async def learn(
         count=plan.training.collect_tasks,
         seed=derive(plan.seed, "collect", number),
     )
-    episodes = await harvest(
-        run.rollouts,
-        tasks,
-        harness=standing.harness,
-        model=standing.model,
-        training=plan.training,
-        seed=derive(plan.seed, "collect", number),
-    )
+    with run.spending(number, "collect"):
+        episodes = await harvest(
+            run.rollouts,
+            tasks,
+            harness=standing.harness,
+            model=standing.model,
+            training=plan.training,
+            seed=derive(plan.seed, "collect", number),
+        )
     run.progress.stage("training", total=0)
     trained = await run.peer.ask(
         "trainer",
@@ -59,16 +60,16 @@ async def learn(
     await run.peer.ask(
         "student", ServeModel(model=trained.model, folder=trained.folder), ModelServed
     )
-    accepted = await _try(run, number, standing, trained.model)
+    with run.spending(number, "model"):
+        accepted = await _try(run, number, standing, trained.model)
     if accepted:
         standing = Standing(version=standing.version, harness=standing.harness, model=trained.model)
     return standing, trained.model
 
 
 async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bool:
-    run.progress.stage(f"trial of {model}", total=0)
-    answer = await run.peer.ask(
-        "validator",
+    verdict = await judge(
+        run,
         TrialRequest(
             trial=f"{number}-model-{model.adapter}",
             kind="model",
@@ -80,24 +81,16 @@ async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bo
             seed=derive(run.plan.seed, "trial", "model", number),
             temperature=run.plan.trials.temperature,
         ),
-        TrialFinished,
+        about=str(model),
     )
-    verdict = answer.verdict
-    run.meter.add(
-        rollouts=verdict.rollouts + verdict.reused,
-        calls=verdict.calls,
-        completion_tokens=verdict.completion_tokens,
-    )
-    run.record(
-        "verdict",
-        {
-            "round": number,
-            "iteration": 0,
-            "patch": str(model),
-            "author": "trainer",
-            "version": standing.version,
-            "verdict": run.store.put(verdict),
-        },
+    enter(
+        run,
+        verdict,
+        number=number,
+        iteration=0,
+        patch=str(model),
+        author="trainer",
+        version=standing.version,
     )
     text = f"{model}: {verdict.ruling} ({verdict.reason})"
     await run.announce("model", text, round=number, about=model.revision)

@@ -1,11 +1,14 @@
 """Rival repairs run against each other on the mining failures they are aimed at.
 
-Only mining episodes are used, so a race ranks and never proves: the winner still has to pass the
-gate. A proposal that solves none of the failures it was made for does not get that far.
+Successive halving under a budget of episodes: all run on a few failures, of each group the better
+half on more of them, until tasks or budget are used up. Only mining episodes are used, so a
+race ranks and never proves: the winner still has to pass the gate. A proposal that solves none of
+the failures it was made for does not get that far.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from evener.agents.rollouts import Rollouts
 from evener.protocols.attribution import Attribution, Proposal
@@ -13,17 +16,17 @@ from evener.protocols.digest import Wire
 from evener.protocols.error import PatchError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
-from evener.protocols.patch import merge
 from evener.protocols.port import Progress, Store
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Task
 
 
 class Entry(Wire):
-    """A proposal and how it did: `solved` of `n` failures it is aimed at, at `tokens` generated.
-    `fault` says why it could not be run at all."""
+    """A proposal and how it did: `solved` of `n` failures it is aimed at over `heats`, at `tokens`
+    read and written. `fault` says why it could not be run at all."""
 
     proposal: Proposal
+    heats: int = 0
     solved: float = 0.0
     n: int = 0
     tokens: int = 0
@@ -34,68 +37,96 @@ class Entry(Wire):
         """Share of the failures that it solved."""
         return self.solved / self.n if self.n else 0.0
 
+    @property
+    def order(self) -> tuple[float, ...]:
+        """Smallest first: got further, solved more, needed fewer tokens, ranked higher."""
+        return (-self.heats, -self.rate, self.tokens, -self.proposal.rank)
+
     def found(self) -> str:
         """The result in words."""
         return f"solved {self.solved:g} of {self.n} mining failures with {self.tokens} tokens"
 
 
 class Race:
-    """Runs proposals on failures of the current harness, the same tasks for rivals."""
+    """Runs proposals on failures of the current harness, the same tasks for rivals: `tasks` of them
+    in the first heat, at most `budget` episodes in all heats."""
 
-    def __init__(self, rollouts: Rollouts, store: Store, *, tasks: int, progress: Progress) -> None:
+    def __init__(
+        self, rollouts: Rollouts, store: Store, *, tasks: int, budget: int, progress: Progress
+    ) -> None:
         self._progress = progress
         self._rollouts = rollouts
         self._store = store
         self._tasks = tasks
+        self._budget = budget
 
     async def run(
         self,
         proposals: Sequence[Proposal],
         *,
-        attributions: Sequence[Attribution],
-        failures: Sequence[tuple[Task, EpisodeRef]],
+        aims: Mapping[str, Sequence[Task]],
         harness: Harness,
         model: ModelRef,
         seed: int,
     ) -> tuple[Entry, ...]:
-        """One entry for each proposal, best first: more solved, then fewer tokens, then rank."""
-        aims = [aimed_at(p, attributions, failures)[: self._tasks] for p in proposals]
-        self._progress.stage(f"racing {len(proposals)} proposals", total=sum(map(len, aims)))
-        # all at once, so that the engine's batches are full
-        entries = await asyncio.gather(
-            *(
-                self._enter(proposal, tasks, harness, model, seed)
-                for proposal, tasks in zip(proposals, aims, strict=True)
+        """One entry for each proposal, best first. `aims` has the tasks of each by its name."""
+        entries: dict[str, Entry] = {}
+        patched: dict[str, str] = {}
+        for one in proposals:
+            try:
+                patched[one.name] = self._store.put(one.patch.apply(harness))
+                entries[one.name] = Entry(proposal=one)
+            except PatchError as error:
+                entries[one.name] = Entry(proposal=one, fault=str(error))
+        running, spent, start = list(patched), 0, 0
+        size = max(1, min(self._tasks, self._budget // max(1, len(running))))
+        while running:
+            heat = {name: aims[name][start : start + size] for name in running}
+            cost = sum(map(len, heat.values()))
+            if not cost or (spent and spent + cost > self._budget):
+                break
+            self._progress.stage(f"racing {len(running)} proposals", total=cost)
+            # all at once, so that the engine's batches are full
+            episodes = await asyncio.gather(
+                *(
+                    self._rollouts.run(
+                        tasks, harness=patched[name], model=model, purpose=Purpose.MINE, seed=seed
+                    )
+                    for name, tasks in heat.items()
+                )
             )
-        )
-        return tuple(sorted(entries, key=lambda e: (-e.rate, e.tokens, -e.proposal.rank)))
+            for name, done in zip(heat, episodes, strict=True):
+                entries[name] = _after(entries[name], done)
+            spent, start, size = spent + cost, start + size, size * 2
+            running = _better_halves(entries[name] for name in running)
+        return tuple(sorted(entries.values(), key=lambda entry: entry.order))
 
-    async def _enter(
-        self,
-        proposal: Proposal,
-        tasks: Sequence[Task],
-        harness: Harness,
-        model: ModelRef,
-        seed: int,
-    ) -> Entry:
-        try:
-            digest = self._store.put(proposal.patch.apply(harness))
-        except PatchError as error:
-            return Entry(proposal=proposal, fault=str(error))
-        episodes = await self._rollouts.run(
-            tasks,
-            harness=digest,
-            model=model,
-            purpose=Purpose.MINE,
-            seed=seed,
-        )
-        scored = [e for e in episodes if e.reward is not None]
-        return Entry(
-            proposal=proposal,
-            solved=sum(e.reward or 0.0 for e in scored),
-            n=len(scored),
-            tokens=sum(e.completion_tokens for e in scored),
-        )
+
+def _after(entry: Entry, episodes: Sequence[EpisodeRef]) -> Entry:
+    scored = [e for e in episodes if e.reward is not None]
+    return entry.model_copy(
+        update={
+            "heats": entry.heats + 1,
+            "solved": entry.solved + sum(e.reward or 0.0 for e in scored),
+            "n": entry.n + len(scored),
+            "tokens": entry.tokens + sum(e.tokens for e in scored),
+        }
+    )
+
+
+def _better_halves(entries: Iterable[Entry]) -> list[str]:
+    """Who goes on: of each group with rivals left those of the better half, two at least, that
+    solved anything."""
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.solved > 0:
+            groups[_group(entry)].append(entry)
+    on: list[str] = []
+    for rivals in groups.values():
+        if len(rivals) > 1:
+            ranked = sorted(rivals, key=lambda entry: entry.order)
+            on += [entry.proposal.name for entry in ranked[: max(2, (len(ranked) + 1) // 2)]]
+    return on
 
 
 def aimed_at(
@@ -110,31 +141,12 @@ def aimed_at(
     return [task for task, episode in failures if episode.trajectory in wanted]
 
 
-def singles(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The proposals that are not put together from edits of the others: the race decides what is
-    worth putting together."""
-    return [
-        one
-        for one in proposals
-        if not all(
-            any(edit in part.patch.edits for part in proposals if _inside(part, one))
-            for edit in one.patch.edits
-        )
-    ]
-
-
-def _inside(part: Proposal, whole: Proposal) -> bool:
-    edits = whole.patch.edits
-    return len(part.patch.edits) < len(edits) and all(e in edits for e in part.patch.edits)
-
-
 def winners(entries: Sequence[Entry]) -> list[Entry]:
     """The best entry of each group that solved anything; without a group each stands alone."""
     best: dict[str, Entry] = {}
     for entry in entries:
-        group = entry.proposal.group or entry.proposal.name
-        if entry.solved > 0 and group not in best:
-            best[group] = entry
+        if entry.solved > 0 and _group(entry) not in best:
+            best[_group(entry)] = entry
     return list(best.values())
 
 
@@ -146,23 +158,5 @@ def against(entry: Entry, best: Sequence[Entry]) -> str:
     return f"; {rival.proposal.name} {rival.found()}" if rival else ""
 
 
-def combine(entries: Sequence[Entry], *, name: str) -> Proposal:
-    """All compatible proposals in one, best first; one that clashes with a better is left out."""
-    taken: list[Proposal] = []
-    for entry in entries:
-        try:
-            merge([p.patch for p in [*taken, entry.proposal]])
-        except PatchError:
-            continue
-        taken.append(entry.proposal)
-    if len(taken) == 1:
-        return taken[0]
-    return Proposal(
-        name=name,
-        author=taken[0].author,
-        patch=merge([p.patch for p in taken]),
-        signatures=tuple(dict.fromkeys(s for p in taken for s in p.signatures)),
-        attributions=tuple(dict.fromkeys(a for p in taken for a in p.attributions)),
-        rank=max(p.rank for p in taken),
-        reason="; ".join(p.name for p in taken),
-    )
+def _group(entry: Entry) -> str:
+    return entry.proposal.group or entry.proposal.name

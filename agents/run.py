@@ -1,10 +1,14 @@
 """What the stages of a run share: who asks, what is stored, what was planned, what was used."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from evener.agents.bounds import Guard
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer
+from evener.agents.pattern import Background
 from evener.agents.plan import Plan
 from evener.agents.rollouts import Rollouts
 from evener.protocols.diff import DiffRecord
@@ -34,6 +38,10 @@ class HarnessRegistry(Protocol):
         """Keep a patch that was not accepted; returns the name of its record."""
         ...
 
+    def retreat(self, version: str, /, *, reason: str) -> None:
+        """Put an earlier version in force again; for the same reason only once."""
+        ...
+
 
 class Standing(Wire):
     """Where harness (version, store digest) and model stand between two steps."""
@@ -56,6 +64,28 @@ class Run:
     rollouts: Rollouts
     meter: Meter
     progress: Progress
+    background: Background
+    guard: Guard
+
+    @contextmanager
+    def spending(self, number: int, stage: str) -> Generator[None]:
+        """Log what a stage of round `number` used, however it ends."""
+        meter = self.meter
+        start = (meter.rollouts, meter.calls, meter.completion_tokens, meter.cpu_seconds())
+        try:
+            yield
+        finally:
+            self.record(
+                "spent",
+                {
+                    "round": number,
+                    "stage": stage,
+                    "rollouts": meter.rollouts - start[0],
+                    "calls": meter.calls - start[1],
+                    "completion_tokens": meter.completion_tokens - start[2],
+                    "cpu_seconds": round(meter.cpu_seconds() - start[3], 1),
+                },
+            )
 
     def record(self, kind: str, body: JsonObject) -> None:
         """One entry in the run's log."""

@@ -14,12 +14,13 @@ from evener.agents.budget import Meter
 from evener.agents.bus import Bus
 from evener.agents.conductor import Conductor
 from evener.agents.critic import HarnessCritic
-from evener.agents.critics.rule import RuleCritic
 from evener.agents.harness.check import check
+from evener.agents.leak import LeakGuard
 from evener.agents.models.cache import CachedModel
 from evener.agents.models.local.resolve import check_name
 from evener.agents.pattern import Background
 from evener.agents.pattern.background import published
+from evener.agents.plan import Plan, derive
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
@@ -27,6 +28,7 @@ from evener.agents.student import Student
 from evener.agents.trainer import Trainer
 from evener.agents.validator import Validator
 from evener.choose import (
+    choose_critic,
     choose_environment,
     choose_gate,
     choose_harness,
@@ -176,7 +178,7 @@ def _assemble(
     bus.join(
         "student", Student(environment, cached, record, concurrency=config.student.concurrency)
     )
-    bus.join("critic", HarnessCritic(parts.critic or RuleCritic(background), record))
+    bus.join("critic", HarnessCritic(parts.critic or choose_critic(config, background), record))
     bus.join(
         "validator",
         Validator(
@@ -197,11 +199,34 @@ def _assemble(
             store=record,
             log=record,
             registry=Registry(folder.harness, record),
+            background=background,
+            guard=_guard(environment, background, plan),
             meter=meter,
             progress=parts.progress,
         ),
     )
     return bus
+
+
+def _guard(environment: Environment, background: Background, plan: Plan) -> LeakGuard:
+    """Knows the tasks that this run draws to mine, to collect and for the sealed test, and as many
+    of the gate's splits, of which every trial draws others."""
+    sealed = derive(plan.seed, "sealed")
+    test = plan.evaluation.test_tasks
+    rounds = range(1, plan.rounds + 1)
+    draws = [
+        (Split.TEST, test, sealed),
+        (Split.OOD, max(1, plan.evaluation.ood_tasks), sealed),
+        (Split.HELD_IN, test, sealed),
+        (Split.HELD_OUT, test, sealed),
+        *((Split.MINE, plan.search.mine_tasks, derive(plan.seed, "mine", n)) for n in rounds),
+        *(
+            (Split.MINE, plan.training.collect_tasks, derive(plan.seed, "collect", n))
+            for n in rounds
+            if plan.training.method != "none"
+        ),
+    ]
+    return LeakGuard(environment, background, draws)
 
 
 def _manifest(

@@ -163,6 +163,13 @@ class Registry:
         self._move(version, actor=actor, reason=reason)
         return harness
 
+    def retreat(self, version: str, *, reason: str) -> None:
+        """Roll a run back, once for one reason: a run that starts again repeats its steps, and what
+        it did later must stay in force."""
+        mark: JsonObject = {"to": version, "actor": "conductor", "reason": reason}
+        if not any(mark.items() <= move.items() for move in self._moves()):
+            self.rollback(version, actor="conductor", reason=reason)
+
     def verify(self) -> tuple[str, ...]:
         """Everything that is not as it was written, each with its place; empty if all is well."""
         found: list[str] = []

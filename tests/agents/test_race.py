@@ -1,47 +1,148 @@
-from evener.agents.race import Entry, combine, singles, winners
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from evener.agents.race import Entry, Race, winners
+from evener.agents.record.store import Record
+from evener.agents.rollouts import Rollouts
+from evener.progress import Silent
 from evener.protocols.attribution import Proposal
-from evener.protocols.patch import FieldEdit, Patch
+from evener.protocols.digest import Wire
+from evener.protocols.harness import Harness
+from evener.protocols.model import ModelRef
+from evener.protocols.patch import between
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.task import Split, Task
+from evener.protocols.trajectory import Outcome
+from evener.protocols.wire import RolloutFinished, RolloutRequest
 
-BASE = "0" * 64
-
-
-def proposal(name: str, *paths: str, group: str = "") -> Proposal:
-    edits = tuple(FieldEdit(field_path=path, new_value=name) for path in paths)
-    return Proposal(name=name, author="rule", patch=Patch(base=BASE, edits=edits), group=group)
-
-
-def entry(one: Proposal, solved: float, tokens: int = 10) -> Entry:
-    return Entry(proposal=one, solved=solved, n=4, tokens=tokens)
-
-
-def test_only_the_best_of_a_group_wins_and_only_if_it_solved_anything() -> None:
-    ranked = [
-        entry(proposal("three", "a", group="count"), 3),
-        entry(proposal("two", "a", group="count"), 2),
-        entry(proposal("other", "b"), 1),
-        entry(proposal("useless", "c"), 0),
-    ]
-    assert [e.proposal.name for e in winners(ranked)] == ["three", "other"]
+HARNESS = Harness(name="start")
+MODEL = ModelRef(base="clerk", revision="r")
+TASKS = [Task(id=f"t{i}", split=Split.MINE, kind="k", prompt=f"p{i}") for i in range(40)]
 
 
-def test_compatible_winners_become_one_patch_and_a_clash_leaves_the_worse_one_out() -> None:
-    better, clash, other = proposal("x", "a"), proposal("y", "a"), proposal("z", "b")
-    merged = combine([entry(better, 3), entry(clash, 2), entry(other, 1)], name="all")
-    assert merged.patch.edits == better.patch.edits + other.patch.edits
-    assert merged.reason == "x; z"
+class Track:
+    """Answers each episode by the harness's name: how many of the tasks it solves."""
+
+    def __init__(self, store: Record, solves: Mapping[str, int]) -> None:
+        self.store = store
+        self.solves = solves
+        self.ran: Counter[str] = Counter()
+
+    async def ask(
+        self, recipient: str, message: Wire, reply: type[RolloutFinished], /
+    ) -> RolloutFinished:
+        assert isinstance(message, RolloutRequest)
+        name = self.store.get(Harness, message.harness).name
+        self.ran[name] += 1
+        solved = int(message.task.id[1:]) < self.solves[name]
+        return RolloutFinished(
+            episode=EpisodeRef(
+                trajectory="",
+                episode="",
+                task=message.task.id,
+                kind="k",
+                outcome=Outcome.SOLVED if solved else Outcome.FAILED,
+                reward=float(solved),
+                prompt_tokens=10,
+            )
+        )
 
 
-def test_a_single_winner_stays_what_it_is() -> None:
-    only = proposal("x", "a")
-    assert combine([entry(only, 3)], name="all") == only
+def proposal(name: str, *, group: str = "g") -> Proposal:
+    patch = between(HARNESS, HARNESS.model_copy(update={"name": name}))
+    return Proposal(name=name, author="rule", patch=patch, group=group)
 
 
-def test_what_is_put_together_from_others_does_not_race() -> None:
-    first, second = proposal("x", "a"), proposal("y", "b")
-    both = Proposal(
-        name="both",
-        author="rule",
-        patch=Patch(base=BASE, edits=first.patch.edits + second.patch.edits),
+Found = tuple[tuple[Entry, ...], Counter[str]]
+Run = Callable[..., Awaitable[Found]]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Record]:
+    with Record.open(tmp_path / "events.db") as record:
+        yield record
+
+
+@pytest.fixture
+def race(store: Record) -> Run:
+    async def run(
+        solves: Mapping[str, int], *, budget: int, groups: Sequence[str] = (), tasks: int = 4
+    ) -> Found:
+        track = Track(store, solves)
+        offers = [
+            proposal(name, group=groups[at] if groups else "g") for at, name in enumerate(solves)
+        ]
+        entries = await course(track, store, budget=budget, tasks=tasks).run(
+            offers, aims=dict.fromkeys(solves, TASKS), harness=HARNESS, model=MODEL, seed=1
+        )
+        return entries, track.ran
+
+    return run
+
+
+def course(track: Track, store: Record, *, budget: int, tasks: int) -> Race:
+    rollouts = Rollouts(track)
+    return Race(rollouts, store, tasks=tasks, budget=budget, progress=Silent())
+
+
+async def test_of_rivals_the_better_half_goes_on_and_the_best_of_the_last_heat_wins(
+    race: Run,
+) -> None:
+    entries, ran = await race({"none": 0, "few": 1, "good": 6, "best": 12}, budget=32)
+    assert ran == {"none": 4, "few": 4, "good": 12, "best": 12}
+    assert [e.proposal.name for e in entries] == ["best", "good", "few", "none"]
+    assert [e.heats for e in entries] == [2, 2, 1, 1]
+    assert [e.proposal.name for e in winners(entries)] == ["best"]
+
+
+async def test_a_race_never_spends_more_than_its_budget(
+    race: Run,
+) -> None:
+    for budget in (4, 5, 16, 31, 100):
+        _, ran = await race({"a": 40, "b": 40, "c": 40, "d": 40}, budget=budget)
+        assert ran.total() <= budget
+        assert set(ran.values()) != {0}
+
+
+async def test_a_proposal_without_rivals_runs_one_heat_alone(
+    race: Run,
+) -> None:
+    _, ran = await race({"a": 3, "b": 3}, groups=("x", "y"), budget=100)
+    assert ran == {"a": 4, "b": 4}
+
+
+async def test_who_solved_nothing_neither_goes_on_nor_wins(
+    race: Run,
+) -> None:
+    entries, ran = await race({"a": 0, "b": 0}, budget=100)
+    assert ran == {"a": 4, "b": 4}
+    assert winners(entries) == []
+
+
+async def test_of_equals_the_one_with_fewer_tokens_is_ahead() -> None:
+    costly, cheap = (
+        Entry(proposal=proposal(name), heats=1, solved=2, n=4, tokens=tokens)
+        for name, tokens in (("costly", 90), ("cheap", 40))
     )
-    assert singles([both, first, second]) == [first, second]
-    assert singles([both, first]) == [both, first]
+    assert sorted([costly, cheap], key=lambda e: e.order) == [cheap, costly]
+
+
+async def test_a_patch_that_does_not_apply_is_named_and_runs_nothing(store: Record) -> None:
+    track = Track(store, {})
+    stale = Proposal(name="stale", author="rule", patch=between(Harness(name="other"), HARNESS))
+    (entry,) = await course(track, store, budget=40, tasks=4).run(
+        [stale], aims={"stale": TASKS}, harness=HARNESS, model=MODEL, seed=1
+    )
+    assert "is against" in entry.fault
+    assert not track.ran
+
+
+@pytest.mark.parametrize("solved", [0.0, 1.0])
+def test_without_a_group_each_stands_alone(solved: float) -> None:
+    entries = [
+        Entry(proposal=proposal(name, group=""), heats=1, solved=solved, n=4) for name in "ab"
+    ]
+    assert len(winners(entries)) == (2 if solved else 0)
