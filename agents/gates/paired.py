@@ -33,7 +33,7 @@ class PairedSettings(Wire):
     `rounds` divides the error of `confirm`; `z_union` is a model's bar on both sides together,
     `z_cost` the bar of "clearly fewer tokens"."""
 
-    looks_in: tuple[Look, ...] = ((30, 2.5), (60, 2.15), (90, 1.95), (120, 1.75))
+    looks_in: tuple[Look, ...] = ((30, 2.5), (60, 2.3), (90, 2.05), (120, 1.85))
     looks_out: tuple[Look, ...] = ((70, 2.0), (120, 1.65), (170, 1.4))
     margin: float = Field(default=0.10, gt=0, lt=1)
     worth: float = Field(default=0.10, ge=0, lt=1)
@@ -67,15 +67,18 @@ SCHEDULES: Mapping[str, PairedSettings] = {
 
 | true effect          | default            | small              |
 | -------------------- | ------------------ | ------------------ |
-| nothing              | 0.044              | 0.041              |
+| nothing              | 0.035              | 0.038              |
 | +20                  | 0.77               | 0.43               |
 | +40                  | 0.82               | 0.81               |
-| +20, −10 on held_out | 0.095              | 0.15               |
-| +40, −10 on held_out | 0.10               | 0.29               |
-| +40, −20 on held_out | 0.001              | 0.029              |
-| rollouts             | 349 at +20, ≤ 580  | 149 at +40, ≤ 200  |
+| +20, −10 on held_out | 0.093              | 0.15               |
+| +40, −10 on held_out | 0.098              | 0.28               |
+| +40, −20 on held_out | 0.000              | 0.029              |
+| rollouts             | 353 at +20, ≤ 580  | 149 at +40, ≤ 200  |
 
-`small` pays for its price with power and with a margin of 15 points.
+The bar that `default` has on held_in is cleared by a change that does nothing in at most 5 % of
+trials however many of its pairs differ, and so whatever held_out does. `small` pays for its price:
+with power, with a margin of 15 points, and with an error on held_in of up to 6 % where more than
+half of the pairs differ.
 """
 
 

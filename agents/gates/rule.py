@@ -63,13 +63,30 @@ def points(share: float) -> str:
     return f"{100 * share:+.1f}"
 
 
+def student(z: float, moments: Moments) -> float:
+    """`z` itself where no task repeats; else the quantile of Student's t with the same tail, whose
+    degrees of freedom are the tasks less one, for an error that is estimated from few tasks is too
+    small too often. Unequal repeats count as n² / Σm² tasks (Kish's effective number). The quantile
+    is expanded in 1/ν (Abramowitz & Stegun 26.7.5)."""
+    if moments.sizes <= moments.n:
+        return z
+    v = max(1.0, moments.n**2 / moments.sizes - 1)
+    return (
+        z
+        + (z**3 + z) / (4 * v)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
+    )
+
+
 def above(
     name: str, moments: Moments, z: float, *, bar: float, floor: float, z_reject: float
 ) -> tuple[State, str]:
     """MET where the lower bound at `z` is above `bar`, else FAILED where the upper bound at
     `z_reject` is under `floor`."""
     mean, error = moments.estimate()
-    low, high = mean - z * error, mean + z_reject * error
+    low = mean - student(z, moments) * error
+    high = mean + student(z_reject, moments) * error
     what = f"{name} {points(moments.mean)} points over {moments.n} pairs"
     if low > bar:
         return State.MET, f"{what}, lower bound {points(low)} above {points(bar)}"
@@ -81,6 +98,7 @@ def above(
 def cheaper(moments: Moments, z: float) -> tuple[State, str]:
     """MET where fewer tokens are clear at `z`; FAILED where they are clearly not fewer."""
     mean, error = moments.estimate(pseudo=0)
+    z = student(z, moments)
     what = f"{mean:+.1f} tokens a pair over {moments.n} pairs"
     if mean + z * error < 0:
         return State.MET, f"cheaper by {what}"

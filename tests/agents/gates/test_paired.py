@@ -138,10 +138,10 @@ def test_too_few_pairs_for_a_first_look_are_undecided_whatever_they_show(kind: T
 
 
 def test_pairs_that_end_between_two_looks_get_one_last_look_at_the_next_z() -> None:
-    # 40 pairs: 9 gains, 2 losses: 7/42 − 2.15 · 0.0819 < 0; one more gain clears it, but not 2.5
-    between = [*pairs(30, gained=5, lost=1), *pairs(10, gained=4, lost=1, name="u")]
+    # 40 pairs: 10 gains, 2 losses: 8/42 − 2.3 · 0.0841 < 0; one more gain clears it, but not 2.5
+    between = [*pairs(30, gained=5, lost=1), *pairs(10, gained=5, lost=1, name="u")]
     assert rule(between, dry_in=True).ruling is Ruling.INDECISIVE
-    cleared = [*pairs(30, gained=5, lost=1), *pairs(10, gained=5, lost=1, name="u")]
+    cleared = [*pairs(30, gained=5, lost=1), *pairs(10, gained=6, lost=1, name="u")]
     assert rule(cleared, dry_in=True).want_out == 70
     assert rule(cleared).want_in == 60
     at_the_first = PairedGate(PairedSettings(looks_in=((30, 2.5), (60, 2.5))))
@@ -149,13 +149,13 @@ def test_pairs_that_end_between_two_looks_get_one_last_look_at_the_next_z() -> N
 
 
 def test_pairs_that_end_at_a_look_are_not_looked_at_again_with_a_lower_bar() -> None:
-    # 6 gains of 30 clear 2.15 but not the 2.5 of that look
-    assert rule(pairs(30, gained=6), dry_in=True).ruling is Ruling.INDECISIVE
+    # 10 gains and 2 losses of 30 clear 2.3 but not the 2.5 of that look: 8/32 − 2.3 · 0.1083 > 0
+    assert rule(pairs(30, gained=10, lost=2), dry_in=True).ruling is Ruling.INDECISIVE
 
 
 def test_one_side_may_run_dry_while_the_other_goes_on() -> None:
     found = rule(
-        [*pairs(30, gained=5, lost=1), *pairs(10, gained=5, lost=1, name="u")], dry_in=True
+        [*pairs(30, gained=5, lost=1), *pairs(10, gained=6, lost=1, name="u")], dry_in=True
     )
     assert (found.ruling, found.want_out) == (None, 70)
     assert rule(pairs(30, gained=6), dry_out=True).want_in == 60

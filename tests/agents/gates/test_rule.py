@@ -2,7 +2,7 @@
 
 import pytest
 
-from evener.agents.gates.rule import State, above, cheaper, points, walk
+from evener.agents.gates.rule import State, above, cheaper, points, student, walk
 from evener.agents.gates.sample import PairSample, delta
 from evener.protocols.interval import Moments, tango
 from evener.protocols.verdict import Pair
@@ -38,6 +38,42 @@ def test_an_accept_goes_before_a_refusal() -> None:
 )
 def test_cheaper_means_clearly_fewer_tokens(differences: list[float], state: State) -> None:
     assert cheaper(Moments.of([[d] for d in differences]), 1.645)[0] is state
+
+
+@pytest.mark.parametrize("z", [1.3, 1.6, 2.0, 2.5])
+@pytest.mark.parametrize("tasks", [6, 10, 30])
+def test_repeated_tasks_widen_a_bound_to_students_t(z: float, tasks: int) -> None:
+    from scipy.stats import norm, t
+
+    repeated = Moments.of([[1.0, 0.0]] * tasks)
+    found = student(z, repeated)
+    assert found == pytest.approx(t.isf(norm.sf(z), tasks - 1), rel=0.01)
+    assert student(z, Moments.of([[1.0]] * tasks)) == z
+    # a single task tells next to nothing, but is no division by zero
+    assert student(z, Moments.of([[1.0] * 30])) > 2 * z
+
+
+def test_unequal_repeats_count_as_fewer_tasks() -> None:
+    uneven = Moments.of([[0.0] * 10, *[[0.0]] * 10])
+    even = Moments.of([[0.0] * 2] * 10)
+    assert student(2.0, uneven) > student(2.0, even)
+
+
+def test_both_bounds_and_the_cost_know_of_few_tasks() -> None:
+    one = Moments.of([[1.0]] * 24 + [[0.0]] * 24)
+    few = Moments(one.n, one.total, one.squares, one.cross, 3 * one.sizes)
+    mean, error = few.estimate()
+    z, v = student(2.0, few), 48 / 3 - 1
+    assert z == pytest.approx(2.0 + 10 / (4 * v) + 294 / (96 * v**2) + 1098 / (384 * v**3))
+    bar = mean - 2.0 * error - 1e-9
+    assert above("held_in", one, 2.0, bar=0, floor=-1, z_reject=2.0)[0] is State.MET
+    assert above("held_in", few, 2.0, bar=bar, floor=-1, z_reject=2.0)[0] is State.OPEN
+    floor = mean + 2.0 * error + 1e-9
+    assert above("held_in", few, 2.0, bar=bar, floor=floor, z_reject=2.0)[0] is State.OPEN
+    saving = Moments.of([[-4.0, -4.0], [-1.0, -1.0], [1.0, 1.0], [-4.0, -4.0]])
+    mean, error = saving.estimate(pseudo=0)
+    assert mean + 1.645 * error < 0
+    assert cheaper(saving, 1.645)[0] is State.OPEN
 
 
 def test_a_walk_stops_at_the_first_look_that_settles() -> None:
