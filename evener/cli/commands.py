@@ -10,10 +10,11 @@ def attach() -> None:
         gate,
         graph,
         harness,
+        matrix,
         models,
         report,
         run,
         trajectories,
     )
 
-    _ = (compare, doctor, evaluate, gate, graph, harness, models, report, run, trajectories)
+    _ = (compare, doctor, evaluate, gate, graph, harness, matrix, models, report, run, trajectories)

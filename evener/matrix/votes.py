@@ -1,0 +1,71 @@
+"""What the untouched student solves when it may try as often as the evolved one calls its model.
+
+One set of n episodes a task serves three cells: `best` chooses as a user could, `majority` by the
+answers, `pass` by the verifier, which no user has. n is such that base makes at least as many
+calls a task as the cell it stands against.
+"""
+
+import math
+
+from evener.agents.sealed import CellPlan
+from evener.matrix.bench import Bench, calls_per_task
+from evener.matrix.choice import best, majority, verified
+from evener.matrix.history import History
+from evener.protocols.reference import EpisodeRef
+from evener.protocols.summary import Arm
+from evener.protocols.task import Split
+from evener.protocols.trajectory import Trajectory
+
+LEAST = 3
+TEMPERATURE = 0.7
+SELECTORS = {"best": best, "majority": majority, "pass": verified}
+
+
+def skip(history: History) -> str:
+    """Needs both cells."""
+    return "" if {"base+seed", "base+evolved"} <= history.calls.keys() else "no sealed cells"
+
+
+def tries(history: History) -> int:
+    """n: calls a task of the deployed cell over those of base+seed, rounded up, at least 3."""
+    one = history.calls["base+seed"]
+    return max(LEAST, math.ceil(history.calls[history.deployed] / one)) if one else LEAST
+
+
+def rollouts(history: History) -> int:
+    """n for each test task."""
+    return tries(history) * history.config.plan.evaluation.test_tasks
+
+
+async def run(bench: Bench) -> str:
+    """Cells `base+seed@best3`, `base+seed@majority3`, `base+seed@pass3` on `test`."""
+    history, n = bench.history, tries(bench.history)
+    async with bench.open() as scorer:
+        rounds: list[tuple[EpisodeRef, ...]] = []
+        seconds = 0.0
+        base = CellPlan(
+            name="base+seed", model=history.base, harness=history.seed.digest, label="v0"
+        )
+        for attempt in range(1, n + 1):
+            cell = base.model_copy(update={"name": f"base+seed, try {attempt} of {n}"})
+            episodes, took = await scorer.sealed.run(
+                cell, Split.TEST, attempt=attempt, temperature=TEMPERATURE
+            )
+            rounds.append(episodes)
+            seconds += took
+        tasks = [*zip(*rounds, strict=True)]
+        bodies = [[scorer.record.get(Trajectory, e.trajectory) for e in task] for task in tasks]
+        for name, choose in SELECTORS.items():
+            chosen = [task[choose(body)] for task, body in zip(tasks, bodies, strict=True)]
+            cell = base.model_copy(update={"name": f"base+seed@{name}{n}"})
+            entry = scorer.sealed.entry(cell, Split.TEST, chosen, cpu_seconds=seconds)
+            entry["spent"] = [episode.trajectory for task in tasks for episode in task]
+            scorer.note("cell", entry, same=("name", "split"), apart=("cpu_seconds",))
+        calls = calls_per_task([e for task in tasks for e in task], tasks=len(tasks))
+        against = history.calls[history.deployed]
+        note = (
+            f"{n} episodes a task at temperature {TEMPERATURE}; "
+            f"{history.deployed} makes {against:.1f} calls a task"
+        )
+        scorer.note("arm", Arm(name="votes", calls_per_task=calls, note=note), same=("name",))
+    return f"best, majority and pass of {n}: {calls:.1f} calls a task ({note})"
