@@ -12,8 +12,8 @@ from evener.protocols.harness import Harness, Memory, Note, Skill, When
 from evener.protocols.patch import Patch, between
 from evener.protocols.task import Split, Task
 
-TASKS = {t.kind: t for t in Storefront().tasks(Split.MINE, count=3, seed=1)}
-CALC, PRICE, CONVERT = TASKS["calc"], TASKS["price"], TASKS["convert"]
+TASKS = {t.kind: t for t in Storefront().tasks(Split.MINE, count=4, seed=1)}
+KINDS = set(TASKS)
 
 
 @pytest.fixture
@@ -29,8 +29,7 @@ def proposal(before: Harness, after: Harness, *signatures: str) -> Proposal:
 
 
 def touched(before: Harness, after: Harness) -> set[str]:
-    solved = [CALC, PRICE, CONVERT]
-    found = predict(proposal(before, after), before, failures=[], solved=solved)
+    found = predict(proposal(before, after), before, failures=[], solved=list(TASKS.values()))
     return {kind for kind, task in TASKS.items() if task.id in found.breaks}
 
 
@@ -72,7 +71,7 @@ def test_the_prompt_touches_the_tasks_that_are_shown_it(hand: Harness) -> None:
     system = hand.model_copy(
         update={"prompt": hand.prompt.model_copy(update={"system": "Be quick. {{ tools }}"})}
     )
-    assert touched(hand, system) == {"calc", "price", "convert"}
+    assert touched(hand, system) == KINDS
     # examples of an active skill take the place of the prompt's
     shown = hand.model_copy(
         update={"prompt": hand.prompt.model_copy(update={"examples": hand.skills[0].examples})}
@@ -92,22 +91,22 @@ def test_the_loop_touches_every_task(hand: Harness) -> None:
     ):
         middleware = hand.middleware.model_copy(update={part: value})
         other = hand.model_copy(update={"middleware": middleware})
-        assert touched(hand, other) == {"calc", "price", "convert"}
+        assert touched(hand, other) == KINDS
 
 
 def test_a_tool_touches_the_tasks_it_is_offered_to(hand: Harness) -> None:
     calculator, lookup, *rest = hand.tools
     named = lookup.model_copy(update={"aliases": ("price_of",)})
     other = hand.model_copy(update={"tools": (calculator, named, *rest)})
-    assert touched(hand, other) == {"price"}
+    assert touched(hand, other) == {"price", "bill"}
 
 
 def test_a_note_touches_the_tasks_that_recall_it(hand: Harness) -> None:
-    note = Note(name="n", text="Ounces and grams.")
+    note = Note(name="n", text="Inches, centimeters.")
     remembering = hand.model_copy(update={"memory": Memory(policy="retrieval", entries=(note,))})
     assert touched(hand, remembering) == {"convert"}
     everywhere = hand.model_copy(update={"memory": Memory(policy="notes", entries=(note,))})
-    assert touched(hand, everywhere) == {"calc", "price", "convert"}
+    assert touched(hand, everywhere) == KINDS
     silent = hand.model_copy(update={"memory": Memory(policy="none", entries=(note,))})
     assert touched(hand, silent) == set()
 
@@ -115,11 +114,11 @@ def test_a_note_touches_the_tasks_that_recall_it(hand: Harness) -> None:
 def test_a_skill_that_a_call_may_wake_touches_where_the_call_can_be_made(hand: Harness) -> None:
     late = Skill(name="late", when=When(tools=("lookup",)), text="Now multiply.")
     waking = hand.model_copy(update={"skills": (*hand.skills, late)})
-    assert touched(hand, waking) == {"price"}
+    assert touched(hand, waking) == {"price", "bill"}
     reworded = changed(waking, "late", text="Multiply now.")
-    assert touched(waking, reworded) == {"price"}
+    assert touched(waking, reworded) == {"price", "bill"}
     retriggered = changed(waking, "late", when=When(tools=("convert",)))
-    assert touched(waking, retriggered) == {"price", "convert"}
+    assert touched(waking, retriggered) == {"price", "bill", "convert"}
     # another tool that these tasks are not offered, another word that they do not have
     more = changed(waking, "late", when=When(words=("nonsense",), tools=("lookup",)))
     assert touched(waking, more) == set()

@@ -66,7 +66,7 @@ def test_examples_go_from_the_prompt_and_from_every_skill(background: Background
         ("lighter-2-examples", 2),
     ):
         places = (found[name].prompt.examples, *(s.examples for s in found[name].skills))
-        assert [len(place) for place in places] == [number] * 4
+        assert [len(place) for place in places] == [number] * 5
     assert found["lighter-2-examples"].skills[1].examples == hand.skills[1].examples[:2]
 
 
@@ -92,7 +92,7 @@ def test_a_skill_without_its_system_text_does_not_get_the_prompts_back(
     spoken = first.model_copy(update={"system": "Work it out."})
     harness = hand.model_copy(update={"skills": (spoken, *rest)})
     mute = forms(harness, background)["lighter-no-skill-system"]
-    assert [s.system for s in mute.skills] == ["", None, None]
+    assert [s.system for s in mute.skills] == ["", None, None, None]
 
 
 def test_a_form_that_cannot_run_is_not_offered(background: Background) -> None:
