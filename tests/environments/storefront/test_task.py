@@ -202,6 +202,7 @@ def test_the_documentation_has_examples_of_every_kind_in_turn() -> None:
     kinds = [example.kind for example in examples()]
     assert kinds == [*KINDS] * EACH
     assert EACH == 8
+    assert len({example.turns[0].content for example in examples()}) == len(kinds)
     first = [example for example in examples() if example.kind == "calc"][:4]
     shown = [e.turns[1].call.arguments["expression"] for e in first if e.turns[1].call]
     assert {operator for operator in OPERATORS if any(operator in str(s) for s in shown)} == {
