@@ -195,6 +195,7 @@ def test_without_a_trial_to_flip_nothing_is_claimed() -> None:
         with pytest.raises(ValueError, match="flips must be 1 or more"):
             null_rate(DEFAULT, [], [], flips=flips)
     assert null_rate(DEFAULT, [], [], flips=1).accept == 0.0
+    assert null_control(Counting(), [verdict(one("a"), one("x"))], flips=1).trials == 1
 
 
 def pairs(differences: Sequence[int], name: str) -> list[Pair]:
