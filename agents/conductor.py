@@ -13,6 +13,7 @@ from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
 from evener.agents.critics.idle import Activity
 from evener.agents.critics.lighter import shown_size
+from evener.agents.learning import try_model
 from evener.agents.pattern import Background
 from evener.agents.plan import Plan
 from evener.agents.rollouts import Rollouts
@@ -23,7 +24,14 @@ from evener.protocols.error import BudgetError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Log, Progress, Store
-from evener.protocols.wire import PatchTried, RunEnded, StartRun, TryPatch
+from evener.protocols.wire import (
+    ModelTried,
+    PatchTried,
+    RunEnded,
+    StartRun,
+    TryModel,
+    TryPatch,
+)
 
 
 class Conductor(Peer):
@@ -101,6 +109,16 @@ class Conductor(Peer):
             return PatchTried(version="", record=attempt.turned_down(fault=repeated))
         after, record = await attempt.at_the_gate()
         return PatchTried(version=after.version if after else "", record=record)
+
+    @answers
+    async def try_model(self, message: TryModel) -> ModelTried:
+        """Weights from outside under the version in force. What is accepted is not put in force:
+        the run's own weights stay what its figures are about."""
+        run = self._run
+        version, harness = run.registry.head()
+        standing = Standing(version=version, harness=run.store.put(harness), model=message.before)
+        verdict = await try_model(run, 0, standing, message.model, author="person")
+        return ModelTried(version=version, verdict=verdict)
 
     async def _rounds(self, first: Standing) -> str:
         """All rounds; why they ended."""

@@ -22,11 +22,13 @@ async def harvest(
     training: Training,
     seed: int,
     limit: int | None = None,
+    patience: int | None = None,
 ) -> tuple[EpisodeRef, ...]:
     """All `collect` episodes, solved or not, at most 1 + `resamples` for each task and `limit` in
-    all."""
+    all; no more after `patience` passes in a row over all tasks left that solved none of them."""
     episodes: list[EpisodeRef] = []
     left = list(tasks)
+    barren = 0
     for attempt in range(training.resamples + 1):
         now = left if limit is None else left[: limit - len(episodes)]
         if not now:
@@ -47,4 +49,7 @@ async def harvest(
             for task, episode in zip(now, done, strict=True)
             if episode.outcome is not Outcome.SOLVED
         ]
+        barren = barren + 1 if len(left) == len(now) else 0
+        if barren == patience:
+            break
     return tuple(episodes)

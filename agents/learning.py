@@ -10,7 +10,7 @@ from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
 from evener.protocols.model import ModelRef
 from evener.protocols.task import Split
-from evener.protocols.verdict import Ruling
+from evener.protocols.verdict import Ruling, Verdict
 from evener.protocols.wire import (
     ModelServed,
     ModelTrained,
@@ -61,13 +61,18 @@ async def learn(
         "student", ServeModel(model=trained.model, folder=trained.folder), ModelServed
     )
     with run.spending(number, "model"):
-        accepted = await _try(run, number, standing, trained.model)
-    if accepted:
+        verdict = await try_model(run, number, standing, trained.model, author="trainer")
+    if verdict.ruling is Ruling.ACCEPT:
         standing = Standing(version=standing.version, harness=standing.harness, model=trained.model)
     return standing, trained.model
 
 
-async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bool:
+async def try_model(
+    run: Run, number: int, standing: Standing, model: ModelRef, *, author: str
+) -> Verdict:
+    """The gate on `model` against the one in force, under the harness in force."""
+    # the same weights from outside get the same fresh tasks, others get others
+    outside = () if author == "trainer" else (model.revision,)
     verdict = await judge(
         run,
         TrialRequest(
@@ -78,7 +83,7 @@ async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bo
             before_model=standing.model,
             after_model=model,
             rollout_limit=run.plan.trials.rollouts,
-            seed=derive(run.plan.seed, "trial", "model", number),
+            seed=derive(run.plan.seed, "trial", "model", number, *outside),
             temperature=run.plan.trials.temperature,
         ),
         about=str(model),
@@ -89,9 +94,9 @@ async def _try(run: Run, number: int, standing: Standing, model: ModelRef) -> bo
         number=number,
         iteration=0,
         patch=str(model),
-        author="trainer",
+        author=author,
         version=standing.version,
     )
     text = f"{model}: {verdict.ruling} ({verdict.reason})"
     await run.announce("model", text, round=number, about=model.revision)
-    return verdict.ruling is Ruling.ACCEPT
+    return verdict

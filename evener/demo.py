@@ -1,4 +1,4 @@
-"""The demo: one round on the embedded student, sized for two cores and no GPU.
+"""The demo: the loop on the embedded student, sized for two cores and no GPU.
 
 The figures behind the estimate were measured on one core of a server CPU in float32.
 """
@@ -8,6 +8,7 @@ from evener.config import GateConfig, HarnessConfig, RunConfig, StudentConfig
 
 CPU_PER_EPISODE = 0.9
 CPU_PER_ROW = 2.5
+SEEDS = 3  # of the full demo: one seed is one draw of the search
 
 
 def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
@@ -19,9 +20,34 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
         plan=Plan(
             rounds=1,
             seed=seed,
-            search=Search(iterations=2, mine_tasks=45, race_tasks=6, proposals=8),
-            trials=Trials(rollouts=200, temperature=0.3),
+            search=Search(
+                iterations=2,
+                mine_tasks=48,
+                race_tasks=6,
+                race_rollouts=60,
+                proposals=8,
+                lighter=0,
+            ),
+            trials=Trials(rollouts=200, temperature=0.3, watch=0),
             training=Training(collect_tasks=96, resamples=1),
             evaluation=Evaluation(test_tasks=60),
+        ),
+    )
+
+
+def full_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
+    """Two rounds with the default gate and sealed cells that bear weight; `evener matrix` puts the
+    arms beside it."""
+    return RunConfig(
+        student=StudentConfig(model=model, batch=64),
+        harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
+        plan=Plan(
+            rounds=2,
+            seed=seed,
+            search=Search(
+                iterations=3, mine_tasks=48, race_tasks=6, race_rollouts=96, proposals=12
+            ),
+            training=Training(collect_tasks=96, resamples=1),
+            evaluation=Evaluation(test_tasks=120, ood_tasks=60),
         ),
     )

@@ -6,7 +6,7 @@ hand in its own environment, model or critic instead.
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -56,6 +56,10 @@ class Parts:
     gate: Gate | None = None
     tuner: FineTuner | None = None
     progress: Progress = field(default_factory=Silent)
+
+    def with_model(self, model: Model) -> "Parts":
+        """The same parts on this model, which the caller closes."""
+        return replace(self, model=model)
 
 
 class Team:

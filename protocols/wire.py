@@ -169,6 +169,21 @@ class PatchTried(Wire):
     record: DiffRecord
 
 
+class TryModel(Wire):
+    """Weights from outside the run: try them at the gate against `before` under HEAD. The student
+    serves both already."""
+
+    model: ModelRef
+    before: ModelRef
+
+
+class ModelTried(Wire):
+    """What came of it, and the version they were tried under."""
+
+    version: str
+    verdict: Verdict
+
+
 class RunEnded(Wire):
     """The run is over: where harness and model stand, and why it stopped."""
 

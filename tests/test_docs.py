@@ -296,6 +296,8 @@ def test_every_key_of_a_configuration_is_on_the_page_with_its_default() -> None:
                 assert text in {"no limit", "chosen at start"}, key
             case str():
                 assert text == default, key
+            case bool():
+                assert text == str(default).lower(), key
             case _:
                 assert float(text) == default, key
 

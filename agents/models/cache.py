@@ -45,6 +45,20 @@ class MemoryReplies:
         self._bodies[key] = body
 
 
+class Lent:
+    """Another run's replies to read: what is computed beside them is kept elsewhere."""
+
+    def __init__(self, store: ReplyStore) -> None:
+        self._store = store
+
+    def get(self, key: str) -> bytes | None:
+        """What the other run keeps under the key, or None."""
+        return self._store.get(key)
+
+    def put(self, key: str, body: bytes) -> None:
+        """Keep nothing."""
+
+
 @dataclass
 class _Call:
     """A reply being computed, and how many wait for it."""

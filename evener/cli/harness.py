@@ -149,7 +149,10 @@ def propose(
     ],
     *,
     name: Annotated[str, typer.Option(help="What to call the patch.")] = "",
-    model: Annotated[str, typer.Option(help="The student: `base`, or m1 say.")] = "base",
+    model: Annotated[
+        str | None,
+        typer.Option(help="The student: base, m1 …; the model in force.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try your own change of HEAD at the run's gate; commit it if the gate accepts."""

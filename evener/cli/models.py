@@ -1,4 +1,4 @@
-"""`evener models`: fetch the embedded student, export a trained one."""
+"""`evener models`: fetch the embedded student, export a trained one, try one of your own."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from evener.cli.app import app
 from evener.cli.output import AsJson, RunPath, emit
 
-group = typer.Typer(name="models", help="Fetch and export models.", no_args_is_help=True)
+group = typer.Typer(name="models", help="Fetch, export and try models.", no_args_is_help=True)
 app.add_typer(group)
 
 
@@ -55,3 +55,30 @@ def export(
 
     written = write(folder.models / model, out, base=resolve(config.student.model), merged=merged)
     emit({"folder": str(written), "merged": merged}, str(written), as_json=as_json)
+
+
+@group.command()
+def propose(
+    run: RunPath,
+    adapter: Annotated[
+        Path, typer.Argument(help="A folder with a LoRA adapter.", show_default=False)
+    ],
+    *,
+    name: Annotated[str, typer.Option(help="What to call it.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Try weights of your own at the run's gate, against the model in force, under HEAD."""
+    import asyncio
+
+    from evener.progress import watching
+    from evener.propose import propose_model
+    from evener.team import Parts
+
+    with watching() as progress:
+        attempt = propose_model(
+            run, adapter, name=name or adapter.name, parts=Parts(progress=progress)
+        )
+        tried = asyncio.run(attempt)
+    verdict = tried.verdict
+    text = f"{verdict.ruling} under {tried.version}: {verdict.reason}"
+    emit(tried, text, as_json=as_json)

@@ -11,8 +11,10 @@ from evener.cli.app import app
 from evener.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from evener.config import RunConfig
-    from evener.protocols.summary import Summary
+    from evener.protocols.summary import PooledSummary, Summary
 
 Model = Annotated[
     str, typer.Option("--model", help="`embedded`, a model folder, or a hub id.", show_default=True)
@@ -23,25 +25,56 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 @app.command()
 def demo(
     *,
-    out: Annotated[Path, typer.Option("--out", help="The run folder.")] = Path("runs/demo"),
+    full: Annotated[
+        bool, typer.Option("--full", help="Two rounds, the default gate, all arms, three seeds.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The folder: runs/demo, or runs/full.", show_default=False),
+    ] = None,
     model: Model = "embedded",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The run's seed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", min=1, help="How many seeds: 1, with --full 3.", show_default=False
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run one round on the embedded student: no key, no GPU, no hub. Resumes where it stopped."""
-    from evener.demo import CPU_PER_EPISODE, CPU_PER_ROW, demo_config
+    """Run the loop on the embedded student: no key, no GPU, no hub. Resumes where it stopped."""
+    from evener.demo import CPU_PER_EPISODE, CPU_PER_ROW, SEEDS, demo_config, full_config
     from evener.estimate import estimate
 
-    config = demo_config(model=model, seed=seed)
+    def planned(number: int) -> "RunConfig":
+        return (full_config if full else demo_config)(model=model, seed=number)
+
+    config = planned(seed)
+    count = seeds or (SEEDS if full else 1)
     cost = estimate(
         config.plan,
         arms=len(config.harness.arms),
         per_episode=CPU_PER_EPISODE,
         per_row=CPU_PER_ROW,
     )
-    typer.echo(cost.sentence(), err=True)
-    _run(config, out, as_json=as_json, quiet=quiet)
+    each = f" for each of {count} seeds" if count > 1 else ""
+    beside = ", without the arms beside it" if full else ""
+    typer.echo(f"{cost.sentence()}{each}{beside}", err=True)
+    if not full and count == 1:
+        _run(config, out or Path("runs/demo"), as_json=as_json, quiet=quiet)
+        return
+    folder = out or Path("runs/full" if full else "runs/demo")
+    command = "evener demo" + " --full" * full + f" --seed {seed}" * bool(seed)
+    _study(
+        planned,
+        folder,
+        seeds=range(seed, seed + count),
+        arms=full,
+        command=f"{command} --seeds {count}",
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 @app.command()
@@ -80,9 +113,7 @@ def _run(config: "RunConfig", out: Path, *, as_json: bool, quiet: bool) -> None:
     with watching(quiet=quiet) as progress:
 
         async def whole() -> "Summary":
-            main = asyncio.current_task()
-            assert main is not None
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
+            _end_on_sigterm()
             async with Team.open(config, out, parts=Parts(progress=progress)) as team:
                 if team.folder.resumed:
                     progress.say(f"going on with {out}")
@@ -90,3 +121,43 @@ def _run(config: "RunConfig", out: Path, *, as_json: bool, quiet: bool) -> None:
 
         summary = asyncio.run(whole())
     emit(summary, render(summary), as_json=as_json)
+
+
+def _study(
+    planned: "Callable[[int], RunConfig]",
+    out: Path,
+    *,
+    seeds: "Sequence[int]",
+    arms: bool,
+    command: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from evener.progress import watching
+    from evener.report.text import render_pooled
+    from evener.study import study
+    from evener.team import Parts
+
+    with watching(quiet=quiet) as progress:
+
+        async def whole() -> "PooledSummary":
+            _end_on_sigterm()
+            return await study(
+                planned,
+                out,
+                seeds=seeds,
+                arms=arms,
+                command=command,
+                parts=lambda: Parts(progress=progress),
+            )
+
+        pooled = asyncio.run(whole())
+    typer.echo(f"wrote {out / 'results.md'}", err=True)
+    emit(pooled, render_pooled(pooled), as_json=as_json)
+
+
+def _end_on_sigterm() -> None:
+    """SIGTERM cancels the work, so that the run's session ends as it should."""
+    main = asyncio.current_task()
+    assert main is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)

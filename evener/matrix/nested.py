@@ -7,6 +7,7 @@ any other. Its sealed test is as small as it can be: its harness is scored in th
 from pathlib import Path
 from typing import NamedTuple
 
+from evener.agents.models.cache import CachedModel, Lent
 from evener.agents.plan import Budget, Evaluation
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig, of_run
@@ -46,7 +47,8 @@ def alone(config: RunConfig, *, rounds: int, critic: str | None = None) -> RunCo
 
 async def nested(bench: Bench, name: str, config: RunConfig, *, critic: bool) -> Nested:
     """Run it to its end, or take it as it is where it is over. `critic`: whether a critic that was
-    handed in is used."""
+    handed in is used. What the run around it was answered to an equal request is not paid for
+    again."""
     out = bench.run / "arms" / name
     found = _over(out, config)
     if found is not None:
@@ -54,8 +56,10 @@ async def nested(bench: Bench, name: str, config: RunConfig, *, critic: bool) ->
     parts = bench.own()
     if not critic:
         parts.critic = None
-    async with Team.open(config, out, parts=parts) as team:
-        await team.run()
+    with RunFolder.read(bench.run) as around:
+        lent = CachedModel(bench.model, Lent(around.replies))
+        async with Team.open(config, out, parts=parts.with_model(lent)) as team:
+            await team.run()
     found = _over(out, config)
     assert found is not None
     return found

@@ -1,7 +1,8 @@
 """Fine-tuning alone: the seed harness stays, and the run's whole effort goes into collecting.
 
-As many rollouts as the run spent on everything, at most as many trained tokens, from base, with no
-gate: what is reached so needed no search for a harness.
+Up to as many rollouts as the run spent on everything, and as many trained tokens, from base, with
+no gate: what is reached so needed no search for a harness. Collecting ends early where several
+passes in a row over all the tasks that are left solve none of them.
 """
 
 from evener.agents.harvest import harvest
@@ -19,6 +20,7 @@ from evener.protocols.trajectory import Outcome, Trajectory
 from evener.protocols.wire import ModelTrained, TrainRequest
 
 NAME = "trained_seed"
+PATIENCE = 3  # passes over all unsolved tasks: after so many without a solved one more are no use
 
 
 def skip(history: History) -> str:
@@ -51,6 +53,7 @@ async def run(bench: Bench) -> str:
             trained_tokens=trained.trained_tokens,
             token_limit=tokens,
             note=f"{solved} tasks solved in collection, {len(chosen)} of them trained on"
+            + (f"; {PATIENCE} passes in a row solved nothing more" if len(episodes) < limit else "")
             + (f"; no model: {trained.reason}" if trained.model is None else ""),
         )
         if trained.model is not None:
@@ -66,7 +69,7 @@ async def run(bench: Bench) -> str:
 
 async def _collect(scorer: Scorer, history: History, limit: int) -> tuple[EpisodeRef, ...]:
     """The tasks that the run collected on, greedily, then those that are not solved again and
-    again, until the rollouts are used or none is left."""
+    again, until the rollouts are used, none is left, or they stay unsolved."""
     plan = history.config.plan
     tasks: dict[str, Task] = {}
     for number in history.trained_tokens:
@@ -84,6 +87,7 @@ async def _collect(scorer: Scorer, history: History, limit: int) -> tuple[Episod
         training=plan.training.model_copy(update={"resamples": limit}),
         seed=derive(plan.seed, "arms", NAME),
         limit=limit,
+        patience=PATIENCE,
     )
 
 

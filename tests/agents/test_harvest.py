@@ -42,7 +42,9 @@ class Office:
         )
 
 
-async def collect(office: Office, *, limit: int | None, resamples: int) -> Sequence[EpisodeRef]:
+async def collect(
+    office: Office, *, limit: int | None, resamples: int, patience: int | None = None
+) -> Sequence[EpisodeRef]:
     return await harvest(
         Rollouts(office),
         TASKS,
@@ -51,6 +53,7 @@ async def collect(office: Office, *, limit: int | None, resamples: int) -> Seque
         training=Training(resamples=resamples),
         seed=1,
         limit=limit,
+        patience=patience,
     )
 
 
@@ -67,3 +70,9 @@ async def test_a_limit_is_used_to_the_last_episode_and_never_passed(limit: int) 
     office = Office()
     episodes = await collect(office, limit=limit, resamples=1000)
     assert len(episodes) == len(office.asked) == limit
+
+
+async def test_passes_that_solve_nothing_new_end_the_collection() -> None:
+    office = Office()
+    await collect(office, limit=None, resamples=1000, patience=3)
+    assert max(attempt for _, attempt, _ in office.asked) == 2 + 3

@@ -1,5 +1,6 @@
 """A person's change of the harness and a cell out of turn, on a run that is over."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
 from evener.environments.storefront import harness_path
 from evener.evaluate import evaluate
-from evener.propose import propose
+from evener.propose import propose, propose_model
 from evener.protocols.error import ConfigError, PatchError
 from evener.protocols.harness import Harness, Prompt
 from evener.protocols.task import Split
@@ -105,3 +106,35 @@ async def test_a_model_the_run_has_not_is_refused_with_those_it_has(
             seed=1,
             parts=Parts(environment=desk, model=hire(desk)),
         )
+
+
+async def test_weights_of_ones_own_go_through_the_gate_and_change_nothing_in_force(
+    master: Path, crew: Callable[[], Parts], tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(master, tmp_path / "run"))
+    before = (run / "summary.json").read_text("utf-8")
+    adapter = tmp_path / "mine"
+    adapter.mkdir()
+    (adapter / "adapter.json").write_text('{"careless": true}', "utf-8")
+    tried = await propose_model(run, adapter, name="mine", parts=crew())
+    assert tried.verdict.kind == "model"
+    assert tried.verdict.ruling is Ruling.REJECT
+    with RunFolder.read(run) as folder:
+        assert folder.state == "finished"
+        last = list(folder.record.bodies("verdict"))[-1]
+        assert (last["author"], last["round"]) == ("person", 0)
+    assert (run / "summary.json").read_text("utf-8") == before
+    with pytest.raises(ConfigError, match="the run has a model 'm1'"):
+        await propose_model(run, adapter, name="m1", parts=crew())
+
+
+async def test_a_patch_is_tried_under_the_model_in_force(
+    master: Path, crew: Callable[[], Parts], tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(master, tmp_path / "run"))
+    _, good = head(run)
+    worse = good.model_copy(update={"skills": (), "prompt": Prompt(system=good.prompt.system)})
+    record = await propose(run, worse, name="bare", parts=crew())
+    assert record.model.adapter is not None
+    assert record.verdict is not None
+    assert record.verdict.ruling is Ruling.REJECT

@@ -194,6 +194,12 @@ async def test_the_second_search_is_made_again_without_new_weights(run: Path, cr
         assert {row.model for row in folder.record.trajectories()} == {
             History.read(run).base.revision
         }
+        mined = [
+            folder.record.get(Trajectory, row.trajectory).usage
+            for row in folder.record.trajectories(purpose=Purpose.MINE)
+        ]
+    # what the run was answered in its first round is not paid for again
+    assert sum(usage.cached_calls for usage in mined) > sum(usage.calls for usage in mined)
 
 
 async def test_a_second_matrix_pays_nothing_and_writes_nothing_new(run: Path, crew: Crew) -> None:
