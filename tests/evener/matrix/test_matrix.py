@@ -114,8 +114,11 @@ async def test_training_alone_stays_within_what_the_run_spent(run: Path, crew: C
         history.rollouts(),
         sum(history.trained_tokens.values()),
     )
-    # two thirds of the tasks are never solved under the seed harness: the budget is used up
-    assert arm.rollouts == arm.rollout_limit
+    # most kinds are never solved under the seed harness: three more passes are enough to see it
+    tasks, solved = 24, 4
+    assert arm.rollouts == tasks + 3 * (tasks - solved) < arm.rollout_limit
+    assert arm.note.startswith(f"{solved} tasks solved in collection")
+    assert "3 passes in a row solved nothing more" in arm.note
     assert 0 < arm.trained_tokens <= arm.token_limit
     ((name, rows, tokens, harness),) = parts.tuner.lessons  # type: ignore[union-attr]
     assert (name, harness) == ("trained_seed", "storefront-seed")
