@@ -144,7 +144,8 @@ class RoleUse(Wire):
 
 
 class BudgetUse(Wire):
-    """What the run used: by role, and CPU-seconds of the process tree, over all its sessions."""
+    """What the run used: by role, and CPU-seconds of the process tree over all its sessions; seconds
+    include those of the runs beside it in `arms/`."""
 
     by_role: dict[str, RoleUse] = {}
     cpu_seconds: float = 0.0

@@ -27,6 +27,8 @@ AGAINST = (
     Against("base+evolved_1", "base+random", "blame against edits at random, equal rollouts"),
     Against("trained+evolved", "base+seed", "harness and weights together"),
     Against("trained+evolved", "base+evolved", "training, under the harness that serves it"),
+    Against("trained+evolved", "base+evolved_1", "training and what came after it"),
+    Against("trained+evolved", "base+counterfactual_2", "both together against search alone"),
     Against("trained+evolved", "base+hand", "both together against a person's harness"),
     Against("trained+evolved", "trained+seed", "what the trained weights owe to the harness"),
     Against("trained+evolved", "trained_seed+seed", "both together against training alone"),

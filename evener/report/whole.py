@@ -44,7 +44,7 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
             seconds=round(sum(float(str(value)) for value in seconds.values()), 1),
         ),
     }
-    sessions = folder.sessions()
+    cpu, wall = _spent(folder)
     summary = Summary(
         run=folder.path.name,
         state="finished" if finished else folder.state,
@@ -64,8 +64,8 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
         rows=rows(trained),
         budget=BudgetUse(
             by_role=by_role,
-            cpu_seconds=round(folder.cpu_seconds(), 1),
-            wall_seconds=round(sum(s.beat - s.started for s in sessions), 1),
+            cpu_seconds=round(cpu, 1),
+            wall_seconds=round(wall, 1),
             rollouts=len(index),
         ),
         head=str(last.get("version", "")),
@@ -74,6 +74,16 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
         verdict_sentence=sentence(cells, against, verdicts, drawn=f"seed {seed}"),
     )
     return summary, found
+
+
+def _spent(folder: RunFolder) -> tuple[float, float]:
+    """CPU-seconds and wall-clock seconds of all sessions, those of the runs in `arms/` too."""
+    cpu, wall = folder.cpu_seconds(), sum(s.beat - s.started for s in folder.sessions())
+    for manifest in sorted(folder.path.glob("arms/*/manifest.json")):
+        with RunFolder.read(manifest.parent) as inner:
+            more = _spent(inner)
+        cpu, wall = cpu + more[0], wall + more[1]
+    return cpu, wall
 
 
 def _count(value: object) -> int:

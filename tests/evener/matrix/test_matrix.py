@@ -17,6 +17,7 @@ from evener.protocols.error import ConfigError
 from evener.protocols.summary import Arm, Control, Effect, Summary
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Trajectory
+from evener.report.whole import summarize
 from evener.team import Parts
 
 Crew = Callable[[], Parts]
@@ -203,6 +204,14 @@ async def test_the_second_search_is_made_again_without_new_weights(run: Path, cr
         ]
     # what the run was answered in its first round is not paid for again
     assert sum(usage.cached_calls for usage in mined) > sum(usage.calls for usage in mined)
+
+
+async def test_what_a_run_beside_the_run_cost_is_counted_with_it(run: Path, crew: Crew) -> None:
+    await arms(run, crew(), "random")
+    with RunFolder.read(run) as folder, RunFolder.read(run / "arms" / "random") as inner:
+        own, more = folder.cpu_seconds(), inner.cpu_seconds()
+        assert more > 0
+        assert summarize(folder).budget.cpu_seconds == pytest.approx(own + more, abs=0.2)
 
 
 async def test_a_second_matrix_pays_nothing_and_writes_nothing_new(run: Path, crew: Crew) -> None:
