@@ -65,8 +65,8 @@ class ArgumentRule(Part):
 
 
 class Step(Part):
-    """One step of a composite tool; argument values are templates over the tool's arguments,
-    `result`, the text of the step before, and `results`, those of all before, first to last."""
+    """One step of a composite tool; argument values are templates over the tool's arguments and
+    `result`, the text of the step before."""
 
     action: str
     arguments: dict[str, str] = {}

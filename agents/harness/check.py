@@ -77,7 +77,7 @@ def _tool(tool: Tool, actions: Sequence[ActionSpec]) -> None:
         takes_names = schema.Arguments(takes.parameters).names
         for name, text in step.arguments.items():
             _known(name, takes_names, f"{place}.arguments.{name}", "argument")
-            declared = (*known, "result", "results") if index else known
+            declared = (*known, "result") if index else known
             template.check(text, declared, where=f"{place}.arguments.{name}")
 
 

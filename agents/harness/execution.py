@@ -56,12 +56,12 @@ async def _execute(episode: Episode, resolved: Resolved, answers: Answers) -> No
         await _perform(episode, resolved, action_call(tool, call), answers, last=True)
         return
     episode.activate(f"tools[{tool.name}].steps")
-    results: list[str] = []
+    result: str | None = None
     for index, step in enumerate(steps):
         where = f"tools[{tool.name}].steps[{index}].arguments"
         schema = Arguments(episode.actions[step.action].parameters)
         try:
-            made = step_call(step, call, results, schema, where=where)
+            made = step_call(step, call, result, schema, where=where)
         except HarnessError as error:
             detail = f"{tool.name} could not go on: {error.what}."
             refused = CallRefused(turn=episode.turn, call=call, reason="wrong_value", detail=detail)
@@ -72,7 +72,7 @@ async def _execute(episode: Episode, resolved: Resolved, answers: Answers) -> No
         seen = await _perform(episode, resolved, made, answers, last=last)
         if seen.error_kind is not None or seen.done:
             return
-        results.append(seen.text)
+        result = seen.text
 
 
 async def _perform(

@@ -130,19 +130,15 @@ def refused(call: Call, fault: Fault, *, turn: int) -> CallRefused:
     )
 
 
-def step_call(
-    step: Step, call: Call, results: Sequence[str], action: Arguments, *, where: str
-) -> Call:
+def step_call(step: Step, call: Call, result: str | None, action: Arguments, *, where: str) -> Call:
     """The action that one step of a composite stands for: its templates filled in with the tool's
-    arguments and the texts of the steps before (`results`, the last of them `result`), as data,
-    then typed as the action's schema says. An argument named `results` keeps its own meaning.
+    arguments and the text of the step before, as data, then typed as the action's schema says.
 
     Raises HarnessError where a template cannot be filled in, an optional argument left out say.
     """
     variables: dict[str, JsonValue] = dict(call.arguments)
-    if results:
-        variables.setdefault("results", [*results])
-        variables["result"] = results[-1]
+    if result is not None:
+        variables["result"] = result
     arguments: JsonObject = {
         name: action.typed(name, template.render(text, variables, where=f"{where}.{name}"))
         for name, text in step.arguments.items()

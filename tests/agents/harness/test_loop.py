@@ -264,31 +264,6 @@ async def test_a_composite_fills_its_steps_in_and_tells_the_last(harness: Any, p
     assert failed.told[0] == "lookup: bad {'item': '{{ 7*7 }}'}"
 
 
-async def test_a_step_of_a_composite_knows_the_results_of_all_before(
-    harness: Any, play: Any
-) -> None:
-    bill = """
-- name: bill
-  parameters:
-    type: object
-    properties: {item: {type: string}, other: {type: string}}
-    required: [item, other]
-  steps:
-  - {action: calculator, arguments: {expression: "{{ item }}"}}
-  - {action: calculator, arguments: {expression: "{{ other }}"}}
-  - {action: calculator, arguments: {expression: "{{ results | first }}*{{ result }}"}}
-"""
-    line = '{"name": "bill", "arguments": {"item": "5*4", "other": "2*3"}}'
-    played = await play(harness("", tools=_tools(bill)), [line, FINAL])
-    assert played.told[0] == "120"
-    expressions = [call.arguments.get("expression") for call in played.desk.calls]
-    assert expressions[:3] == ["5*4", "2*3", "20*6"]
-    mine = bill.replace("other", "results")
-    line = line.replace("other", "results")
-    kept = await play(harness("", tools=_tools(mine.replace(" | first", ""))), [line, FINAL])
-    assert kept.desk.calls[2].arguments["expression"] == "2*3*6"
-
-
 async def test_native_calls_have_our_ids_and_a_result_each(harness: Any, play: Any) -> None:
     from evener.protocols.message import Call
 

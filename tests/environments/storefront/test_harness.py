@@ -1,26 +1,20 @@
 """The harness files that ship: they load, fit the desk, and repeat nothing of any task."""
 
-import json
 import re
 
 import pytest
 
 from evener.agents.harness.check import check
 from evener.agents.harness.load import load
-from evener.agents.harness.loop import run_episode
 from evener.agents.harness.skill import active
-from evener.agents.models.scripted import ScriptedModel
 from evener.environments.storefront import HARNESSES, Storefront, harness_path
 from evener.environments.storefront.action import ACTIONS
 from evener.environments.storefront.example import examples
 from evener.environments.storefront.pool import PARTS, POOLS
-from evener.environments.storefront.task import recover
 from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
-from evener.protocols.model import Request
 from evener.protocols.port import Equipped
-from evener.protocols.task import Purpose, Split
-from evener.protocols.trajectory import EpisodeKey, prompt_digest
+from evener.protocols.task import Split
 
 SHOP = Storefront()
 
@@ -91,29 +85,3 @@ def test_the_seed_shows_word_problems_alone() -> None:
         assert operator in str(example[1].call.arguments["expression"])
     assert harness.middleware.protocol.strict
     assert not harness.skills
-
-
-async def test_the_optimized_harness_adds_up_a_bill_in_one_call() -> None:
-    task = SHOP.tasks(Split.MINE, count=4, seed=8)[3]
-    world = recover(task)
-
-    def reply(request: Request) -> str:
-        if request.messages[-1].content == task.prompt:
-            two = {"item": world.item, "other": world.other.upper()}
-            return json.dumps({"name": "quote_two", "arguments": two})
-        answer = int(request.messages[-1].content)
-        return json.dumps({"name": "final", "arguments": {"answer": answer}})
-
-    harness, model = shipped("optimized"), ScriptedModel(reply, name="clerk")
-    key = EpisodeKey(
-        task=task.id,
-        prompt_digest=prompt_digest(task),
-        harness=harness.digest(),
-        model=model.ref.revision,
-        purpose=Purpose.EVALUATE,
-        seed=0,
-    )
-    session = await SHOP.open(task, seed=0)
-    run = await run_episode(session, task, harness, model, key=key, sampling_seed=0)
-    assert run.solved
-    assert run.usage.calls == 2

@@ -36,7 +36,7 @@ async def episode(task: Task, name: str, model: Model) -> Trajectory:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-async def test_the_seed_leaves_most_to_do_and_the_hand_made_harness_does_half() -> None:
+async def test_the_seed_leaves_most_to_do_and_the_hand_made_harness_does_half_but_no_bill() -> None:
     model = LocalEngine(resolve("embedded"), threads=1)
     tasks = SHOP.tasks(Split.TEST, count=60, seed=404)
     try:
@@ -44,10 +44,13 @@ async def test_the_seed_leaves_most_to_do_and_the_hand_made_harness_does_half() 
         hand = await asyncio.gather(*(episode(task, "hand", model) for task in tasks))
     finally:
         await model.close()
-    solved = Counter(run.task.kind for run in seed if run.solved)
-    assert 9 <= solved["calc"] <= 20
-    assert solved["price"] + solved["convert"] <= 1
-    assert sum(not any(e.kind == "parse_failed" for e in run.events) for run in seed) >= 45
-    assert sum(run.solved for run in hand) >= 30
+    by_seed, by_hand = (
+        Counter(run.task.kind for run in each if run.solved) for each in (seed, hand)
+    )
+    assert 9 <= by_seed["calc"] <= 15
+    assert by_seed["price"] + by_seed["convert"] + by_seed["bill"] <= 1
+    assert sum(not any(e.kind == "parse_failed" for e in run.events) for run in seed) >= 42
+    assert by_hand["calc"] + by_hand["price"] + by_hand["convert"] >= 30
+    assert by_hand["bill"] <= 2
     for runs in (seed, hand):
         assert sum(run.usage.calls for run in runs) <= 4 * len(runs)
