@@ -2,8 +2,8 @@
 
 Successive halving under a budget of episodes: all run on a few failures, of each group the better
 half on more of them, until tasks or budget are used up. Only mining episodes are used, so a
-race ranks and never proves: the winner still has to pass the gate. A proposal that solves none of
-the failures it was made for does not get that far.
+race ranks and never proves: the winner still has to pass the gate. A proposal that solves next to
+none of the failures it was made for does not get that far.
 """
 
 import asyncio
@@ -19,6 +19,10 @@ from evener.protocols.model import ModelRef
 from evener.protocols.port import Progress, Store
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Task
+
+PROMISE = 0.15
+"""Share of its failures that a winner solves: none were solved before, so this is about the gain
+that the gate would be asked about, and smaller ones are beyond what a trial can see."""
 
 
 class Entry(Wire):
@@ -142,10 +146,11 @@ def aimed_at(
 
 
 def winners(entries: Sequence[Entry]) -> list[Entry]:
-    """The best entry of each group that solved anything; without a group each stands alone."""
+    """The best entry of each group, if it solved `PROMISE` of its failures; without a group each
+    stands alone."""
     best: dict[str, Entry] = {}
     for entry in entries:
-        if entry.solved > 0 and _group(entry) not in best:
+        if entry.rate >= PROMISE and _group(entry) not in best:
             best[_group(entry)] = entry
     return list(best.values())
 

@@ -45,9 +45,10 @@ def full_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
             rounds=2,
             seed=seed,
             search=Search(
-                iterations=3, mine_tasks=48, race_tasks=6, race_rollouts=96, proposals=12
+                iterations=3, mine_tasks=40, race_tasks=5, race_rollouts=60, proposals=12
             ),
+            trials=Trials(rollouts=400, temperature=0.3, watch=30),
             training=Training(collect_tasks=96, resamples=1),
-            evaluation=Evaluation(test_tasks=120, ood_tasks=60),
+            evaluation=Evaluation(test_tasks=120, ood_tasks=40),
         ),
     )

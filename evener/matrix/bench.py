@@ -36,12 +36,17 @@ class Scorer:
             cpu_seconds=team.folder.cpu_seconds,
         )
 
-    async def cell(self, name: str, *, model: ModelRef, harness: Version) -> float:
-        """Score a cell on every sealed split; model calls a task on `test`."""
+    async def cell(
+        self, name: str, *, model: ModelRef, harness: Version, ood: bool = False
+    ) -> float:
+        """Score a cell on `test`, and on `ood` where that is asked for and the plan has tasks of
+        it; model calls a task on `test`."""
         await serve(self.team, model.adapter or "base")
         calls = 0.0
         cell = CellPlan(name=name, model=model, harness=harness.digest, label=harness.label)
         for split in self.sealed.splits:
+            if split is Split.OOD and not ood:
+                continue
             episodes, seconds = await self.sealed.run(cell, split)
             if split is Split.TEST:
                 calls = calls_per_task(episodes, tasks=len(episodes))

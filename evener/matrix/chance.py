@@ -28,7 +28,7 @@ def limit(history: History) -> int:
 def rollouts(history: History) -> int:
     """The search, one trial more at most, and two cells."""
     plan = history.config.plan
-    cells = 2 * (plan.evaluation.test_tasks + plan.evaluation.ood_tasks)
+    cells = 2 * plan.evaluation.test_tasks
     return limit(history) + plan.trials.rollouts + cells
 
 

@@ -26,8 +26,7 @@ def skip(history: History) -> str:
 
 def rollouts(history: History) -> int:
     """Bounds of the search of two rounds, and three cells."""
-    evaluation = history.config.plan.evaluation
-    cells = 3 * (evaluation.test_tasks + evaluation.ood_tasks)
+    cells = 3 * history.config.plan.evaluation.test_tasks
     return estimate(config(history).plan, arms=0).rollouts + cells
 
 

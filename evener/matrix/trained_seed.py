@@ -35,7 +35,7 @@ def skip(history: History) -> str:
 def rollouts(history: History) -> int:
     """As many as the run spent, and two cells."""
     evaluation = history.config.plan.evaluation
-    return history.rollouts() + 2 * (evaluation.test_tasks + evaluation.ood_tasks)
+    return history.rollouts() + 2 * evaluation.test_tasks + evaluation.ood_tasks
 
 
 async def run(bench: Bench) -> str:
@@ -57,7 +57,9 @@ async def run(bench: Bench) -> str:
             + (f"; no model: {trained.reason}" if trained.model is None else ""),
         )
         if trained.model is not None:
-            calls = await scorer.cell(f"{NAME}+seed", model=trained.model, harness=history.seed)
+            calls = await scorer.cell(
+                f"{NAME}+seed", model=trained.model, harness=history.seed, ood=True
+            )
             await scorer.cell(f"{NAME}+evolved", model=trained.model, harness=history.evolved)
             arm = arm.model_copy(update={"calls_per_task": calls})
         scorer.note("arm", arm, same=("name",))

@@ -1,4 +1,9 @@
-"""Every model under every harness: whether weights and harness compound is read off this table."""
+"""Every model under every harness: whether weights and harness compound is read off this table.
+
+A harness that only a round's end put in force is scored under that round's weights alone.
+"""
+
+from collections.abc import Iterator
 
 from evener.matrix.bench import Bench
 from evener.matrix.history import History
@@ -12,28 +17,33 @@ def skip(history: History) -> str:
 
 def rollouts(history: History) -> int:
     """All pairs; those that the run has scored already are free."""
-    known = {("base", "seed"), ("base", _last(history))} | {
-        (model, harness)
-        for model in list(history.models)[1:][-1:]
-        for harness in ("seed", _last(history))
+    last = next(n for n, v in history.harnesses.items() if v.digest == history.last.harness)
+    known = {("base", "seed"), ("base", last)} | {
+        (model, harness) for model in list(history.models)[1:][-1:] for harness in ("seed", last)
     }
-    evaluation = history.config.plan.evaluation
-    pairs = {(m, h) for m in history.models for h in history.harnesses}
-    return len(pairs - known) * (evaluation.test_tasks + evaluation.ood_tasks)
+    return len(set(pairs(history)) - known) * history.config.plan.evaluation.test_tasks
 
 
-def _last(history: History) -> str:
-    return next(n for n, v in history.harnesses.items() if v.digest == history.last.harness)
+def pairs(history: History) -> Iterator[tuple[str, str]]:
+    """The names of model and harness of each cell."""
+    for model in history.models:
+        for harness in history.harnesses:
+            number = harness.removeprefix("kept_")
+            if number == harness or model == f"trained_{number}":
+                yield model, harness
 
 
 async def run(bench: Bench) -> str:
     """Cells `trained_1+evolved_2` and so on."""
     history = bench.history
     async with bench.open() as scorer:
-        for model, ref in history.models.items():
-            for name, harness in history.harnesses.items():
-                await scorer.cell(f"{model}+{name}", model=ref, harness=harness)
+        for model, harness in pairs(history):
+            await scorer.cell(
+                f"{model}+{harness}",
+                model=history.models[model],
+                harness=history.harnesses[harness],
+            )
     return (
-        f"{', '.join(history.models)} each under {', '.join(history.harnesses)}, scored on "
-        "the sealed tasks"
+        f"{', '.join(history.models)} under {', '.join(history.harnesses)}, scored on the sealed "
+        "tasks"
     )

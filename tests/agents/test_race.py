@@ -130,6 +130,12 @@ async def test_of_equals_the_one_with_fewer_tokens_is_ahead() -> None:
     assert sorted([costly, cheap], key=lambda e: e.order) == [cheap, costly]
 
 
+@pytest.mark.parametrize(("solved", "won"), [(2, 0), (3, 1)])
+def test_a_winner_solves_a_share_that_is_worth_a_trial(solved: int, won: int) -> None:
+    entry = Entry(proposal=proposal("a"), heats=2, solved=solved, n=20)
+    assert len(winners([entry])) == won
+
+
 async def test_a_patch_that_does_not_apply_is_named_and_runs_nothing(store: Record) -> None:
     track = Track(store, {})
     stale = Proposal(name="stale", author="rule", patch=between(Harness(name="other"), HARNESS))
