@@ -132,7 +132,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str)
     ("line", "says"),
     [
         ("[plan]\nrounds = 0\n", "plan.rounds"),
-        ("[plan.search]\niterations = 0\n", "plan.search.iterations"),
+        ("[plan.search]\niterations = -1\n", "plan.search.iterations"),
         ("[plan.evaluation]\ntest_tasks = 0\n", "plan.evaluation.test_tasks"),
         ("[plan]\nroundz = 1\n", "did you mean plan.rounds"),
         ('[environment]\nname = "storefrnt"\n', "storefront"),
@@ -163,8 +163,8 @@ def test_a_gate_says_what_it_errs_and_what_a_gain_costs() -> None:
     rates = answer("gate", "simulate", "--gate", "paper", "--replicates", "500")
     assert rates["accept"]["low"] < 0.26 < rates["accept"]["high"]
     plan = answer("gate", "plan", "--replicates", "50")
-    assert plan["rollouts"] > 0
-    assert "mean rollouts" in evener("gate", "plan", "--replicates", "20").stdout
+    assert plan["need"]["rollouts"] > 0
+    assert "rollouts" in evener("gate", "plan", "--replicates", "20").stdout
 
 
 def test_an_unknown_split_is_refused(finished: Path) -> None:

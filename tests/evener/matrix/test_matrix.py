@@ -154,7 +154,7 @@ async def test_what_an_accepted_version_is_worth_is_measured_without_it(
     first = found[0]
     assert (first.n, first.split, first.fault) == (60, "held_out", "")
     assert first.difference is not None
-    assert first.difference > 0.3  # the skills that the desk needs for two thirds of its tasks
+    assert first.difference > 0.3  # the skills that the desk needs for three quarters of its tasks
     assert first.redundant is False
 
 
