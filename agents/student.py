@@ -71,6 +71,7 @@ class Student(Peer):
             seed=message.seed,
             attempt=message.attempt,
             temperature=message.temperature,
+            review=message.review,
         )
         finished = self._store.finished(key)
         if finished is not None:

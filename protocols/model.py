@@ -1,6 +1,7 @@
 """A model call: the request, the reply, and the name of the weights that gave it."""
 
 from enum import StrEnum
+from typing import Literal
 
 from evener.protocols.digest import JsonObject, Wire, digest
 from evener.protocols.message import Call, Message
@@ -97,10 +98,12 @@ class Usage(Wire):
 class Reply(Wire):
     """One typed reply at the border of every model.
 
-    `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines.
+    `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines. `author`
+    is `reviewer` where a reviewer put this response in the place of the student's.
     """
 
     text: str
+    author: Literal["student", "reviewer"] = "student"
     reasoning: str | None = None
     calls: tuple[Call, ...] = ()
     stop_reason: StopReason = StopReason.END

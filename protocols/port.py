@@ -12,7 +12,7 @@ from evener.protocols.model import ModelRef, Reply, Request
 from evener.protocols.task import Split, Task
 from evener.protocols.trajectory import EpisodeKey, Score, Trajectory
 from evener.protocols.verdict import Decision, Pair
-from evener.protocols.wire import ModelTrained
+from evener.protocols.wire import ModelTrained, Review, ReviewRequest
 
 T = TypeVar("T", bound=Wire)
 
@@ -163,6 +163,25 @@ class Critic(Protocol):
         seed: int = 0,
     ) -> tuple[Proposal, ...]:
         """Patches against `harness`, best first; none whose edits' digest is in `refused`."""
+        ...
+
+
+class Reviewer(Protocol):
+    """Judges one response of the student before it is executed, by K and what it is shown."""
+
+    @property
+    def name(self) -> str:
+        """`passthrough`, `recipe`, or the model that reviews."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Of the reviewer, its settings and its K: what `review` in a rollout names."""
+        ...
+
+    async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
+        """PASS, or REPLACE with one whole response. `attempt` counts answers to this request that
+        were invalid before."""
         ...
 
 

@@ -39,6 +39,7 @@ class EpisodeKey(Wire):
     seed: int
     attempt: int = 0
     temperature: float = 0.0
+    review: str = ""
 
     def id(self) -> str:
         """24 hex digits."""

@@ -22,7 +22,8 @@ from evener.protocols.verdict import Verdict
 
 class RolloutRequest(Wire):
     """Run one episode. `seed` fixes environment and sampling, `attempt` counts resamples; an infra
-    outcome is asked for again as it was."""
+    outcome is asked for again as it was. `review` names the reviewer (its digest) that sees every
+    response before it is executed; empty: none does."""
 
     task: Task
     harness: str
@@ -31,6 +32,7 @@ class RolloutRequest(Wire):
     seed: int
     attempt: int = 0
     temperature: float = 0.0
+    review: str = ""
 
 
 class RolloutFinished(Wire):
@@ -119,12 +121,17 @@ class ModelServed(Wire):
 
 
 class ReviewRequest(Wire):
-    """All that a reviewer may see: the task's prompt, the visible trajectory, the candidate."""
+    """All that a reviewer may see: the task's prompt, the visible trajectory (no system text, no
+    worked examples), the candidate, and how sure the student was of it. `review` names the reviewer
+    to ask; `episode` and `turn` are for the record alone."""
 
+    review: str
     prompt: str
     visible: tuple[Message, ...]
     candidate: str
     turn: int
+    mean_logprob: float | None = None
+    episode: str = ""
 
 
 class Review(Wire):
