@@ -6,16 +6,14 @@ from something else, is set aside under another name and never deleted.
 
 import errno
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from evener.agents.models.local.store import Entry, file_sha256
+from evener.agents.record.beside import Entry, beside, file_sha256, settle
 from evener.distill.rows import Row
 from evener.distill.settings import SftSettings
 from evener.distill.spec import Finished
@@ -93,26 +91,12 @@ def read_rows(folder: Path) -> tuple[Row, ...]:
         raise RunError("no training rows here", where=str(folder / ROWS)) from error
 
 
-def entries(folder: Path) -> dict[str, Entry]:
-    """Size and hash of every file in a folder."""
-    return {
-        path.relative_to(folder).as_posix(): Entry(
-            size=path.stat().st_size, sha256=file_sha256(path)
-        )
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 @contextmanager
 def scratch(target: Path) -> Generator[Path]:
     """An empty folder beside `target`, removed at the end; so are those that killed runs left."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for left in target.parent.glob(f".{target.name}.part-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.part-", dir=target.parent))
     try:
-        yield folder
+        with beside(target) as folder:
+            yield folder
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -122,23 +106,14 @@ def scratch(target: Path) -> Generator[Path]:
             where=str(target),
             remedy="free some and run the same command again",
         ) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def seal(built: Path, target: Path, manifest: AdapterManifest) -> None:
-    """Write the manifest last, flush everything, and move the folder to its name."""
+    """Write the manifest last, and move the folder to its name."""
     text = json.dumps(manifest.document(), indent=2, sort_keys=True) + "\n"
     (built / MANIFEST).write_text(text, "utf-8")
-    for path in built.rglob("*"):
-        if path.is_file():
-            # safetensors writes 0600: a run folder is readable like the rest
-            path.chmod(0o644)
-            _flush(path)
     built.chmod(0o755)
-    _flush(built)
-    built.rename(target)
-    _flush(target.parent)
+    settle(built, target)
 
 
 def set_aside(folder: Path) -> Path | None:
@@ -149,11 +124,3 @@ def set_aside(folder: Path) -> Path | None:
     while (place := folder.with_name(f"{folder.name}.aside-{number}")).exists():
         number += 1
     return folder.rename(place)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,7 +4,6 @@ Either folder carries the tokenizer and the chat template that the rows were dra
 """
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from evener.agents.models.local.adapter import CONFIG, TENSORS
 from evener.agents.models.local.engine import model_name
 from evener.agents.models.local.library import library
 from evener.agents.models.local.weights import load_tokenizer, quiet_bars
+from evener.agents.record.beside import beside, settle
 from evener.distill.adapter import MANIFEST, TEMPLATE, read_adapter
 from evener.protocols.error import ModelError
 
@@ -36,9 +36,7 @@ def export(folder: Path, out: Path, *, base: Path, merged: bool) -> Path:
         raise ModelError(
             "there is something already", where=str(out), remedy="give a folder that is new"
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{out.name}.part-", dir=out.parent))
-    try:
+    with beside(out) as part:
         if merged:
             _write_merged(folder, part, base)
         else:
@@ -48,14 +46,9 @@ def export(folder: Path, out: Path, *, base: Path, merged: bool) -> Path:
         if (folder / TEMPLATE).is_file():
             tokenizer.chat_template = (folder / TEMPLATE).read_text("utf-8")
         tokenizer.save_pretrained(str(part))
-        for path in part.iterdir():
-            path.chmod(0o644)
-        part.chmod(0o755)
         if out.exists():
             out.rmdir()
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        settle(part, out)
     return out
 
 

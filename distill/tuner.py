@@ -15,11 +15,11 @@ from evener.agents.models.local.engine import default_threads
 from evener.agents.models.local.folder import check_folder
 from evener.agents.models.local.render import Renderer
 from evener.agents.models.local.weights import load_tokenizer
+from evener.agents.record.beside import entries
 from evener.distill.adapter import (
     ROWS,
     TEMPLATE,
     AdapterManifest,
-    entries,
     read_adapter,
     scratch,
     seal,

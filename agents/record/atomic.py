@@ -27,7 +27,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105 - the temporary name is a str here
         temporary = None
-        sync_folder(path.parent)
+        flush(path.parent)
     except OSError as error:
         raise write_error(path, error, needed=len(content)) from error
     finally:
@@ -50,9 +50,9 @@ def write_error(path: Path, error: OSError, *, needed: int | None = None) -> Run
     )
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def flush(path: Path) -> None:
+    """Make the bytes of a file, or the names in a folder, durable."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

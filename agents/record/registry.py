@@ -19,7 +19,7 @@ from evener.agents.harness.load import dump_yaml, load
 from evener.agents.record.atomic import write_atomically, write_error
 from evener.agents.record.diff import diff_fault, dump_diff, identity, load_diff
 from evener.agents.record.name import slug
-from evener.agents.record.sealed import faults, sealing
+from evener.agents.record.seal import faults, sealing
 from evener.protocols.diff import DiffRecord
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import PatchError, RunError, UserError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from evener.agents.models.local.folder import safetensors_fault
 from evener.agents.models.local.library import library
 from evener.agents.models.local.merge import Merged
-from evener.agents.models.local.store import file_sha256
 from evener.agents.models.local.weights import Weights
+from evener.agents.record.beside import file_sha256
 from evener.protocols.digest import JsonObject, digest
 from evener.protocols.error import ModelError
 from evener.protocols.model import ModelRef

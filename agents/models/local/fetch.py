@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
-from evener.agents.models.local.store import file_sha256
+from evener.agents.record.beside import file_sha256
 from evener.protocols.digest import Wire
 from evener.protocols.error import ModelError
 

@@ -7,7 +7,8 @@ kept in the cache under size and time of change of each file, so that a start st
 import tempfile
 from pathlib import Path
 
-from evener.agents.models.local.store import cache_root, file_sha256, read_manifest, revision_of
+from evener.agents.models.local.store import cache_root, read_manifest, revision_of
+from evener.agents.record.beside import file_sha256
 from evener.protocols.digest import JsonObject, digest
 
 _PARTS = ("*.safetensors", "*.json", "*.jinja", "*.model", "merges.txt")

@@ -4,30 +4,28 @@ Invariant: a folder that carries a manifest is complete. What a killed process l
 carries one, is never used, and is removed by the next process that builds the same model.
 """
 
-import contextlib
 import errno
-import hashlib
 import json
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from evener.agents.models.local.library import library
+from evener.agents.record.beside import (
+    Entry,
+    beside,
+    entries,
+    file_sha256,
+    remove_leftovers,
+    settle,
+)
 from evener.protocols.digest import Wire, digest
 from evener.protocols.error import ModelError
 
 MANIFEST = "evener-model.json"
-
-
-class Entry(Wire):
-    """One file of a prepared model."""
-
-    size: int
-    sha256: str
 
 
 class Manifest(Wire):
@@ -53,12 +51,6 @@ def cache_root() -> Path:
     """`$EVENER_CACHE`, or `~/.cache/evener`."""
     configured = os.environ.get("EVENER_CACHE")
     return Path(configured).expanduser() if configured else Path.home() / ".cache" / "evener"
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of the file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -112,7 +104,8 @@ def prepare(
         with library("filelock").FileLock(str(target.parent / f".{name}.lock")):
             if prepared(root, name) is not None:
                 return target
-            _remove_leftovers(target)
+            # the lock is ours, so nobody uses them
+            remove_leftovers(target)
             require_space(target.parent, needed)
             _build_aside(target, source, build)
     except OSError as error:
@@ -128,49 +121,16 @@ def prepare(
 
 
 def _build_aside(target: Path, source: str, build: Callable[[Path], None]) -> None:
-    """Build in a sibling folder, write the manifest last, flush, and rename."""
-    with _scratch(target) as scratch:
+    """Build in a sibling folder, write the manifest last, and move it into place."""
+    with beside(target) as scratch:
         build(scratch)
-        files: dict[str, Entry] = {}
-        for path in sorted(p for p in scratch.rglob("*") if p.is_file()):
-            name = path.relative_to(scratch).as_posix()
-            # safetensors writes 0600: a shared cache is readable like the rest
-            path.chmod(0o644)
-            files[name] = Entry(size=path.stat().st_size, sha256=file_sha256(path))
-            _flush(path)
-        manifest = Manifest(name=target.name, source=source, files=files)
-        written = scratch / MANIFEST
-        written.write_text(json.dumps(manifest.document(), indent=2) + "\n", "utf-8")
-        _flush(written)
+        manifest = Manifest(name=target.name, source=source, files=entries(scratch))
+        text = json.dumps(manifest.document(), indent=2) + "\n"
+        (scratch / MANIFEST).write_text(text, "utf-8")
         if target.exists():
             # no complete manifest, or `prepare` would have returned it
             shutil.rmtree(target)
-        scratch.rename(target)
-        _flush(target.parent)
-
-
-@contextlib.contextmanager
-def _scratch(target: Path) -> Generator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.part-", dir=target.parent))
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove scratch folders of killed processes: the lock is ours, so nobody uses them."""
-    for folder in target.parent.glob(f".{target.name}.part-*"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        settle(scratch, target)
 
 
 def _no_space(folder: Path, needed: int, free: int) -> ModelError:

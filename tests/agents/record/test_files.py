@@ -12,7 +12,7 @@ import pytest
 
 from evener.agents.record.atomic import write_atomically, write_error
 from evener.agents.record.name import folded, safe_name, slug
-from evener.agents.record.sealed import complete, seal, sealing, verify
+from evener.agents.record.seal import complete, seal, sealing, verify
 from evener.protocols.error import RunError, UserError
 
 BAD_NAMES = [
@@ -148,7 +148,7 @@ def test_a_kill_while_saving_leaves_no_folder(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from evener.agents.record.sealed import sealing\n"
+        "from evener.agents.record.seal import sealing\n"
         "with sealing(Path(sys.argv[1])) as work:\n"
         "    (work / 'half').write_text('x')\n"
         "    os.kill(os.getpid(), 9)\n"

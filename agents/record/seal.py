@@ -7,13 +7,11 @@ what has no valid seal is skipped with the reason, and never deleted.
 import contextlib
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
-from evener.agents.record.atomic import SUFFIX, sync_folder, write_atomically, write_error
+from evener.agents.record.atomic import write_atomically, write_error
+from evener.agents.record.beside import Entry, beside, file_sha256, settle
 from evener.agents.record.name import safe_name
 from evener.protocols.error import RunError
 
@@ -21,21 +19,14 @@ SEAL = "sealed.json"
 
 
 def seal(folder: Path) -> str:
-    """Make every file durable and write the seal; returns the seal's digest, the folder's identity.
+    """Write the seal; returns its digest, the folder's identity.
 
     Raises RunError for a folder without files or with symbolic links.
     """
     files = _files(folder)
     if not files:
         raise RunError("nothing to seal: the folder has no files", where=str(folder))
-    for file in files:
-        with file.open("rb") as opened:
-            os.fsync(opened.fileno())
-    listing = {
-        file.relative_to(folder).as_posix(): {"size": file.stat().st_size, "sha256": _sha256(file)}
-        for file in files
-    }
-    text = _text(listing)
+    text = _text({f.relative_to(folder).as_posix(): Entry.of(f).document() for f in files})
     write_atomically(folder / SEAL, text)
     return hashlib.sha256(text).hexdigest()
 
@@ -70,7 +61,7 @@ def faults(folder: Path) -> tuple[str, ...]:
         size, sha256 = wanted[name]
         if there[name].stat().st_size != size:
             found.append(f"{name} has {there[name].stat().st_size} bytes, {size} were sealed")
-        elif _sha256(there[name]) != sha256:
+        elif file_sha256(there[name]) != sha256:
             found.append(f"{name} was changed")
     return tuple(found)
 
@@ -100,20 +91,13 @@ def sealing(folder: Path) -> Generator[Path]:
     safe_name(folder.name, what="folder")
     if folder.exists():
         raise RunError("is there already", where=str(folder), remedy="give another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}.*{SUFFIX}"):
-        shutil.rmtree(left)  # of a process that was killed
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=SUFFIX, dir=folder.parent))
-    work.chmod(0o755)
     try:
-        yield work
-        seal(work)
-        work.rename(folder)
-        sync_folder(folder.parent)
+        with beside(folder) as work:
+            yield work
+            seal(work)
+            settle(work, folder)
     except OSError as error:
         raise write_error(folder, error) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -124,11 +108,6 @@ def _files(folder: Path) -> list[Path]:
         if path.is_file() and path != folder / SEAL:
             found.append(path)
     return found
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _text(listing: object) -> bytes:
