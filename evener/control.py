@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from evener.agents.gates.null import can_flip, null_control
+from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.choose import choose_gate
 from evener.config import of_run
@@ -25,9 +26,9 @@ class SignFlips(Wire):
 
 
 def stored_verdicts(entries: Iterable[JsonObject], store: Store) -> tuple[Verdict, ...]:
-    """Every verdict once, from the log's `verdict` entries: a resumed run may log one again."""
-    last = {(entry["round"], entry["iteration"], entry["patch"]): entry for entry in entries}
-    return tuple(store.get(Verdict, str(entry["verdict"])) for entry in last.values())
+    """Every verdict once, from the log's `verdict` entries."""
+    last = latest(entries, "round", "iteration", "patch")
+    return tuple(store.get(Verdict, str(entry["verdict"])) for entry in last)
 
 
 def sign_flips(folder: RunFolder, *, flips: int = 1000, seed: int = 0) -> SignFlips:

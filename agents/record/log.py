@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from evener.agents.record.schema import Database, Row
@@ -52,6 +52,12 @@ class EventLog:
     def bodies(self, *kinds: str) -> Iterator[JsonObject]:
         """The bodies alone."""
         return (entry.body for entry in self.entries(*kinds))
+
+
+def latest(bodies: Iterable[JsonObject], *fields: str) -> list[JsonObject]:
+    """The last body with each value of `fields`, in the order of the first ones: a resumed run logs
+    a stage again, and what it found then counts."""
+    return [*{tuple(body[field] for field in fields): body for body in bodies}.values()]
 
 
 def _entry(row: Row) -> Entry:

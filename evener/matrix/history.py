@@ -1,13 +1,11 @@
-"""What a finished run did, as its log tells it: the standings it went through and what it spent.
-
-Entries that a resumed run wrote again count once, the last of them.
-"""
+"""What a finished run did, as its log tells it: the standings it went through, what it spent."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.agents.record.store import Record
 from evener.agents.run import Standing
@@ -127,8 +125,7 @@ class History:
 
 
 def _by_round(bodies: Iterable[JsonObject]) -> dict[int, JsonObject]:
-    last = {_int(body["round"]): body for body in bodies}
-    return dict(sorted(last.items()))
+    return dict(sorted((_int(body["round"]), body) for body in latest(bodies, "round")))
 
 
 def _standing(body: JsonObject) -> Standing:
@@ -152,8 +149,10 @@ def _models(base: ModelRef, rounds: Mapping[int, JsonObject]) -> dict[str, Model
 
 
 def _spent(bodies: Iterable[JsonObject]) -> tuple[Spent, ...]:
-    last = {(_int(body["round"]), str(body["stage"])): _int(body["rollouts"]) for body in bodies}
-    return tuple(Spent(number, stage, count) for (number, stage), count in last.items())
+    return tuple(
+        Spent(_int(body["round"]), str(body["stage"]), _int(body["rollouts"]))
+        for body in latest(bodies, "round", "stage")
+    )
 
 
 def _calls(record: Record) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evener.agents.models.cache import CachedModel, Lent
 from evener.agents.plan import Budget, Evaluation
+from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig, of_run
 from evener.matrix.bench import Bench
@@ -73,9 +74,9 @@ def _over(out: Path, config: RunConfig) -> Nested | None:
         ends = list(folder.record.bodies("ended"))
         if not ends or of_run(folder) != config:
             return None
-        spent = {(b["round"], b["stage"]): b["rollouts"] for b in folder.record.bodies("spent")}
+        spent = latest(folder.record.bodies("spent"), "round", "stage")
         return Nested(
             harness=folder.record.get(Harness, str(ends[-1]["harness"])),
             version=str(ends[-1]["version"]),
-            rollouts=sum(count for count in spent.values() if isinstance(count, int)),
+            rollouts=sum(count for one in spent if isinstance(count := one["rollouts"], int)),
         )

@@ -1,11 +1,9 @@
-"""Verdicts, rows and costs of a run from its log and store: nothing comes from anywhere else.
-
-A resumed run logs a stage again; the last entry of a name counts.
-"""
+"""Verdicts, rows and costs of a run from its log and store: nothing comes from anywhere else."""
 
 from collections import Counter
 from collections.abc import Iterable
 
+from evener.agents.record.log import latest
 from evener.protocols.digest import JsonObject
 from evener.protocols.port import Store
 from evener.protocols.summary import RoleUse, Rows, VerdictLine
@@ -15,8 +13,8 @@ from evener.protocols.verdict import Verdict
 
 def verdict_lines(entries: Iterable[JsonObject], store: Store) -> tuple[VerdictLine, ...]:
     """One line for each trial, in the order they were decided."""
-    last = {(entry["round"], entry["iteration"], entry["patch"]): entry for entry in entries}
-    return tuple(_line(entry, store.get(Verdict, str(entry["verdict"]))) for entry in last.values())
+    last = latest(entries, "round", "iteration", "patch")
+    return tuple(_line(entry, store.get(Verdict, str(entry["verdict"]))) for entry in last)
 
 
 def _line(entry: JsonObject, verdict: Verdict) -> VerdictLine:
@@ -44,13 +42,13 @@ def _line(entry: JsonObject, verdict: Verdict) -> VerdictLine:
 
 def rows(entries: Iterable[JsonObject]) -> Rows:
     """Training rows over all rounds."""
-    last = {entry["round"]: entry for entry in entries}
+    last = latest(entries, "round")
     refused: Counter[str] = Counter()
-    for entry in last.values():
+    for entry in last:
         counts = entry["refused"]
         assert isinstance(counts, dict)
         refused.update({reason: int(_number(count)) for reason, count in counts.items()})
-    accepted = sum(int(_number(entry["rows"])) for entry in last.values())
+    accepted = sum(int(_number(entry["rows"])) for entry in last)
     return Rows(accepted=accepted, refused=dict(refused))
 
 

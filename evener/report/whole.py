@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.config import of_run
 from evener.protocols.digest import JsonObject
@@ -29,19 +30,16 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
     found = measured(record.bodies("cell"), record, seed=seed)
     cells, against = tuple(one.cell for one in found), comparisons(found, seed=seed)
     verdicts = verdict_lines(record.bodies("verdict"), record)
-    trained = list(record.bodies("trained"))
+    trained = latest(record.bodies("trained"), "round")
     ended = list(record.bodies("ended"))
     last = ended[-1] if ended else {}
     index = [row.trajectory for row in record.trajectories()]
-    seconds = {str(entry["round"]): entry["seconds"] for entry in trained}
     by_role = {
         "student": student_use(record.get(Trajectory, digest) for digest in index),
         "trainer": RoleUse(
-            calls=len(seconds),
-            tokens=sum(_count(entry["trained_tokens"]) for entry in trained[-len(seconds) :])
-            if seconds
-            else 0,
-            seconds=round(sum(float(str(value)) for value in seconds.values()), 1),
+            calls=len(trained),
+            tokens=sum(_count(entry["trained_tokens"]) for entry in trained),
+            seconds=round(sum(float(str(entry["seconds"])) for entry in trained), 1),
         ),
     }
     cpu, wall = _spent(folder)
