@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from evener.agents.attempt import Attempt
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
+from evener.agents.supply import up_to
 from evener.protocols.attribution import Proposal
 from evener.protocols.harness import Harness
 from evener.protocols.reference import EpisodeRef
@@ -40,7 +41,7 @@ async def _race(
     """The candidates that keep up on mining tasks, in their order; the others are kept as turned
     down."""
     seed = derive(run.plan.seed, "lighter", number)
-    tasks = run.environment.tasks(Split.MINE, count=2 * run.plan.search.race_tasks, seed=seed)
+    tasks = up_to(run.environment, Split.MINE, count=2 * run.plan.search.race_tasks, seed=seed)
     harness = run.store.get(Harness, standing.harness)
 
     async def episodes(digest: str) -> tuple[EpisodeRef, ...]:

@@ -19,6 +19,12 @@ class Draw(NamedTuple):
     repeat: int
 
 
+def up_to(environment: Environment, split: Split, *, count: int, seed: int) -> list[Task]:
+    """`count` tasks of a split, or all that it has where those are fewer. Raises DataError where it
+    has none at all."""
+    return [draw.task for draw in Supply(environment, split, seed=seed).take(count)]
+
+
 class Supply:
     """Draws of one split; equal seeds give equal draws in whatever portions they are taken."""
 

@@ -2,10 +2,12 @@
 
 At a round's end HEAD and the version before it are run on fresh `held_out` tasks under the model
 now in force, which may not be the one that the version was accepted with. Clear harm rolls back.
+A finite split that has fewer gives all its tasks, whether a trial had them or not.
 """
 
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
+from evener.agents.supply import up_to
 from evener.protocols.interval import Interval, paired
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Split
@@ -15,7 +17,7 @@ async def watch(run: Run, number: int, standing: Standing, before: Standing) -> 
     """`standing`, or its harness rolled back to `before`'s where the 95 % interval of the
     difference lies below 0."""
     seed = derive(run.plan.seed, "watch", number)
-    tasks = run.environment.tasks(Split.HELD_OUT, count=run.plan.trials.watch, seed=seed)
+    tasks = up_to(run.environment, Split.HELD_OUT, count=run.plan.trials.watch, seed=seed)
 
     async def arm(side: Standing) -> tuple[EpisodeRef, ...]:
         return await run.rollouts.run(

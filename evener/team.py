@@ -26,6 +26,7 @@ from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.agents.student import Student
 from evener.agents.trainer import Trainer
+from evener.agents.trial import REPEATS
 from evener.agents.validator import Validator
 from evener.choose import (
     choose_critic,
@@ -37,6 +38,7 @@ from evener.choose import (
 )
 from evener.config import RunConfig, of_run
 from evener.progress import Silent
+from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
@@ -89,8 +91,8 @@ class Team:
         arms = {n: choose_harness(spec, environment) for n, spec in config.harness.arms.items()}
         for harness in (start, *arms.values()):
             check(harness, background.actions)
-        enough(environment, config)
         gate = parts.gate or choose_gate(config)
+        enough(environment, config, gate=gate)
         model = parts.model or choose_model(config)
         try:
             tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
@@ -144,24 +146,42 @@ async def rehearse(config: RunConfig) -> None:
     for spec in (config.harness.start, *config.harness.arms.values()):
         check(choose_harness(spec, environment), background.actions)
     enough(environment, config)
-    choose_gate(config)
     check_name(config.student.model)
 
 
-def enough(environment: Environment, config: RunConfig) -> None:
-    """Draw every split once at the size the plan asks for, so that a set that is too small is
-    named now and not after hours. Raises DataError."""
+def enough(environment: Environment, config: RunConfig, *, gate: Gate | None = None) -> None:
+    """Draw every split once at the size the plan asks for, those of the gate (None: that of the
+    configuration) at the least with which it can accept anything, so that what is too small is
+    named now and not after hours. Raises DataError, ConfigError for `plan.trials.rollouts`."""
     plan = config.plan
     collect = plan.training.collect_tasks if plan.training.method != "none" else 0
+    held_in, held_out = _first_look(plan, gate or choose_gate(config))
     for split, count in (
         (Split.MINE, max(plan.search.mine_tasks, collect)),
-        (Split.HELD_IN, 1),
-        (Split.HELD_OUT, 1),
+        (Split.HELD_IN, held_in),
+        (Split.HELD_OUT, held_out),
         (Split.TEST, plan.evaluation.test_tasks),
         (Split.OOD, plan.evaluation.ood_tasks),
     ):
         if count:
             environment.tasks(split, count=count, seed=plan.seed)
+
+
+def _first_look(plan: Plan, gate: Gate) -> tuple[int, int]:
+    """How many tasks of held_in and held_out a trial must find to reach its first look; 1 where the
+    plan makes no trial. Raises ConfigError where its rollouts are too few for that."""
+    if not plan.search.iterations and plan.training.method == "none":
+        return 1, 1
+    held_in, held_out = gate.least("improve")
+    if plan.trials.rollouts < 2 * (held_in + held_out):
+        raise ConfigError(
+            f"with {plan.trials.rollouts} rollouts no trial can end in ACCEPT: the gate's first "
+            f"look takes {held_in} pairs held in and {held_out} held out",
+            where="plan.trials.rollouts",
+            remedy=f"give {2 * (held_in + held_out)} or more",
+        )
+    passes = 1 + (REPEATS if plan.trials.temperature else 0)
+    return -(-held_in // passes), -(-held_out // passes)
 
 
 def _assemble(

@@ -11,7 +11,7 @@ from evener.agents.harness.check import check
 from evener.agents.pattern.background import published
 from evener.agents.plan import derive
 from evener.agents.record.registry import Registry
-from evener.agents.supply import Supply
+from evener.agents.supply import up_to
 from evener.evaluate import serve
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
@@ -47,8 +47,7 @@ async def run(bench: Bench) -> str:
         actions = (await published(scorer.team.environment)).actions
         model = await serve(scorer.team, history.last.model.adapter or "base")
         seed = derive(history.config.plan.seed, "effect")
-        supply = Supply(scorer.team.environment, Split.HELD_OUT, seed=seed)
-        tasks = [draw.task for draw in supply.take(TASKS)]
+        tasks = up_to(scorer.team.environment, Split.HELD_OUT, count=TASKS, seed=seed)
         whole: Sequence[EpisodeRef] | None = None
         found: list[Effect] = []
         for version in line[1:]:

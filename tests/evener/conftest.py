@@ -80,12 +80,13 @@ class Support(NamedTuple):
     new_desk: type[Desk]
     clerk: Callable[[Desk], ScriptedModel]
     small_config: Callable[[], RunConfig]
+    two_rounds: Callable[[RunConfig], RunConfig]
 
 
 @pytest.fixture(scope="session")
 def support() -> Support:
     """For fixtures of a wider scope."""
-    return Support(Desk, clerk, small_config)
+    return Support(Desk, clerk, small_config, two_rounds)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from evener.agents.models.scripted import ScriptedModel
 from evener.agents.pattern.background import published
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
-from evener.config import RunConfig
+from evener.config import HarnessConfig, RunConfig
 from evener.propose import propose
 from evener.protocols.attribution import Attribution, Proposal, TrialKind
 from evener.protocols.harness import Harness
@@ -71,12 +71,20 @@ class Credulous(Stern):
     def __init__(self) -> None:
         super().__init__(lambda kind, trial: False)
 
-    def decide(self, *sides: Sequence[Pair], kind: TrialKind, **_: bool) -> Decision:
+    def decide(
+        self,
+        held_in: Sequence[Pair],
+        held_out: Sequence[Pair],
+        *,
+        kind: TrialKind,
+        exhausted_in: bool = False,
+        exhausted_out: bool = False,
+    ) -> Decision:
         return Decision(ruling=Ruling.ACCEPT, reason="why not")
 
 
 class Vandal(RuleCritic):
-    """Blames by rule and proposes to drop the examples that the student needs."""
+    """Blames by rule and proposes to drop the skills that the student needs."""
 
     async def propose(
         self,
@@ -87,18 +95,17 @@ class Vandal(RuleCritic):
         limit: int = 8,
         seed: int = 0,
     ) -> tuple[Proposal, ...]:
-        old = harness.document()["prompt"]
-        assert isinstance(old, dict)
-        if not old["examples"]:
+        skills = harness.document()["skills"]
+        if not skills:
             return ()
-        edit = FieldEdit(field_path="prompt.examples", old_value=old["examples"], new_value=[])
+        edit = FieldEdit(field_path="skills", old_value=skills, new_value=[])
         patch = Patch(base=harness.digest(), edits=(edit,))
         return (Proposal(name="drop", author="vandal", patch=patch, group="drop"),)
 
 
 class Moody:
-    """The clerk, who gets one task in sixteen right also where nothing is shown: enough for a
-    harmful patch to win a race."""
+    """The clerk, but one task in four it gets right only where nothing is shown: a harmful patch
+    repairs every failure that it is aimed at."""
 
     def __init__(self, desk: Any, clerk: ScriptedModel) -> None:
         self.ref = clerk.ref
@@ -107,9 +114,10 @@ class Moody:
 
     async def complete(self, request: Request) -> Reply:
         task = next(m.content for m in request.messages if m.content in self._desk.asked)
-        if len(request.messages) == 2 and hashlib.sha256(task.encode()).digest()[0] % 16 == 0:
+        if hashlib.sha256(task.encode()).digest()[0] % 4 == 0:
             call = self._desk.gold(self._desk.asked[task])[-1]
-            text = json.dumps({"name": call.name, "arguments": call.arguments})
+            arguments = call.arguments if len(request.messages) == 2 else {"answer": -1}
+            text = json.dumps({"name": "final", "arguments": arguments})
             return Reply(text=text, model=self.ref)
         return await self._clerk.complete(request)
 
@@ -152,15 +160,17 @@ async def test_what_a_round_accepted_is_confirmed_on_fresh_tasks(
 async def test_what_is_not_confirmed_is_rolled_back_once_however_often_the_run_starts(
     config: RunConfig, desk: Any, hire: Hire, tmp_path: Path
 ) -> None:
+    summaries: list[Summary] = []
     for _ in range(2):
         gate = Stern(lambda kind, trial: kind == "confirm")
         parts = Parts(environment=desk, model=hire(desk), gate=gate)
-        summary = await whole(config, tmp_path / "run", parts)
-        assert kinds(summary)[-1] == ("confirm", "REJECT")
+        summaries.append(await whole(config, tmp_path / "run", parts))
+        assert kinds(summaries[-1])[-1] == ("confirm", "REJECT")
         registry = Registry(tmp_path / "run" / "harness")
         assert registry.head()[0] == "v0"
         moves = (tmp_path / "run" / "harness" / "moves.jsonl").read_text().splitlines()
         assert len(moves) == 3  # to v0, to v1, back to v0
+    _, summary = summaries
     cells = {cell.name: cell.solved for cell in summary.cells if cell.split == "test"}
     assert cells["base+evolved"] == cells["base+seed"]
     assert "neither" in summary.stop_reason
@@ -219,8 +229,8 @@ async def test_harm_that_the_gate_let_pass_is_seen_later_and_rolled_back(
     critic = Vandal(await published(desk))
     model = Moody(desk, hire(desk))
     parts = Parts(environment=desk, model=model, gate=Credulous(), critic=critic)
-    settings = changed(config, "search", mine_tasks=60, race_tasks=60)
-    settings = changed(settings, "trials", watch=200)
+    settings = config.model_copy(update={"harness": HarnessConfig(start="hand")})
+    settings = changed(settings, "trials", watch=60)
     summary = await whole(settings, tmp_path / "run", parts)
     registry = Registry(tmp_path / "run" / "harness")
     assert registry.versions() == ("v0", "v1")
