@@ -5,11 +5,12 @@ same reply. A trial of a thing against itself (A/A) gives the arms seeds of thei
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Sequence
+from typing import Literal
 
 from evener.agents.bus import Peer
 from evener.agents.plan import derive
+from evener.agents.rollouts import together
 from evener.agents.supply import Draw
 from evener.protocols.port import Progress
 from evener.protocols.reference import EpisodeRef
@@ -18,7 +19,6 @@ from evener.protocols.trajectory import Outcome
 from evener.protocols.verdict import Pair
 from evener.protocols.wire import RolloutFinished, RolloutRequest, TrialRequest
 
-T = TypeVar("T")
 Arm = Literal["before", "after"]
 
 
@@ -121,17 +121,3 @@ class Arms:
         self.completion_tokens += episode.completion_tokens
         if self._progress:
             self._progress.advance()
-
-
-async def together(work: Iterable[Awaitable[T]]) -> list[T]:
-    """All results in order. The first failure stops the rest and is raised as it is."""
-
-    async def one(item: Awaitable[T]) -> T:
-        return await item
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(one(item)) for item in work]
-    except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None
-    return [task.result() for task in running]

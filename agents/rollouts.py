@@ -5,8 +5,8 @@ comes back as such: whoever asked leaves it out and counts it against coverage.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 from evener.agents.budget import Meter
 from evener.protocols.digest import Wire
@@ -16,6 +16,8 @@ from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Task
 from evener.protocols.trajectory import Outcome
 from evener.protocols.wire import RolloutFinished, RolloutRequest
+
+T = TypeVar("T")
 
 
 class Asker(Protocol):
@@ -75,13 +77,7 @@ class Rollouts:
             )
             for task in tasks
         ]
-        try:
-            async with asyncio.TaskGroup() as group:
-                running = [group.create_task(self._one(request)) for request in requests]
-        except BaseExceptionGroup as several:
-            # The first failure stops the others; it alone says what went wrong.
-            raise several.exceptions[0] from None
-        return tuple(task.result() for task in running)
+        return tuple(await together(self._one(request) for request in requests))
 
     async def _one(self, request: RolloutRequest) -> EpisodeRef:
         async with self._window:
@@ -97,3 +93,17 @@ class Rollouts:
             if self._progress:
                 self._progress.advance()
             return done.episode
+
+
+async def together(work: Iterable[Awaitable[T]]) -> list[T]:
+    """All results in order. The first failure stops the rest and is raised as it is."""
+
+    async def one(item: Awaitable[T]) -> T:
+        return await item
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(one(item)) for item in work]
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    return [task.result() for task in running]
