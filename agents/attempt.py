@@ -12,7 +12,6 @@ from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.diff import DiffRecord, Prediction
 from evener.protocols.harness import Harness
 from evener.protocols.verdict import Ruling, Verdict
-from evener.protocols.wire import TrialRequest
 
 SAMPLE = 5  # attribution records kept with a diff; the log has them all
 
@@ -46,29 +45,23 @@ class Attempt:
         """
         run, proposal, standing = self._run, self._proposal, self._standing
         patched = proposal.patch.apply(run.store.get(Harness, standing.harness))
-        digest = run.store.put(patched)
+        offered = Standing(version="", harness=run.store.put(patched), model=standing.model)
         trial = f"{self._number}-{self._iteration}-{proposal.name}"
         verdict = await judge(
             run,
-            TrialRequest(
-                trial=trial,
-                kind=proposal.kind,
-                before_harness=standing.harness,
-                after_harness=digest,
-                before_model=standing.model,
-                after_model=standing.model,
-                signatures=proposal.signatures,
-                rollout_limit=run.plan.trials.rollouts,
-                seed=derive(run.plan.seed, "trial", trial),
-                temperature=run.plan.trials.temperature,
-            ),
+            standing,
+            offered,
+            trial=trial,
+            kind=proposal.kind,
             about=proposal.name,
+            seed=derive(run.plan.seed, "trial", trial),
+            signatures=proposal.signatures,
         )
         record = self.record(verdict)
         after = None
         if verdict.ruling is Ruling.ACCEPT:
             version = run.registry.commit(patched, record)
-            after = Standing(version=version, harness=digest, model=standing.model)
+            after = offered.model_copy(update={"version": version})
         else:
             run.registry.refuse(record)
         await self._say(verdict, after)

@@ -8,7 +8,6 @@ from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
 from evener.protocols.verdict import Ruling
-from evener.protocols.wire import TrialRequest
 
 
 async def confirm(run: Run, number: int, before: Standing, after: Standing) -> Standing:
@@ -16,18 +15,12 @@ async def confirm(run: Run, number: int, before: Standing, after: Standing) -> S
     name = f"round {number}: {before.version} to {after.version}"
     verdict = await judge(
         run,
-        TrialRequest(
-            trial=f"{number}-confirm",
-            kind="confirm",
-            before_harness=before.harness,
-            after_harness=after.harness,
-            before_model=before.model,
-            after_model=before.model,
-            rollout_limit=run.plan.trials.rollouts,
-            seed=derive(run.plan.seed, "trial", "confirm", number),
-            temperature=run.plan.trials.temperature,
-        ),
+        before,
+        after,
+        trial=f"{number}-confirm",
+        kind="confirm",
         about=name,
+        seed=derive(run.plan.seed, "trial", "confirm", number),
     )
     kept = after if verdict.ruling is Ruling.ACCEPT else before
     enter(

@@ -3,14 +3,38 @@
 The same path for patches, models, confirmations and lighter harnesses.
 """
 
-from evener.agents.run import Run
+from evener.agents.run import Run, Standing
+from evener.protocols.attribution import TrialKind
 from evener.protocols.verdict import Verdict
 from evener.protocols.wire import TrialFinished, TrialRequest
 
 
-async def judge(run: Run, request: TrialRequest, *, about: str) -> Verdict:
-    """The validator's verdict on `about`."""
+async def judge(
+    run: Run,
+    before: Standing,
+    after: Standing,
+    *,
+    trial: str,
+    kind: TrialKind,
+    about: str,
+    seed: int,
+    signatures: tuple[str, ...] = (),
+) -> Verdict:
+    """The validator's verdict on `about`: `after` against `before` within the plan's limits for a
+    trial."""
     run.progress.stage(f"trial of {about}", total=0)
+    request = TrialRequest(
+        trial=trial,
+        kind=kind,
+        before_harness=before.harness,
+        after_harness=after.harness,
+        before_model=before.model,
+        after_model=after.model,
+        signatures=signatures,
+        rollout_limit=run.plan.trials.rollouts,
+        seed=seed,
+        temperature=run.plan.trials.temperature,
+    )
     verdict = (await run.peer.ask("validator", request, TrialFinished)).verdict
     run.meter.add(
         rollouts=verdict.rollouts + verdict.reused,

@@ -11,13 +11,7 @@ from evener.agents.run import Run, Standing
 from evener.protocols.model import ModelRef
 from evener.protocols.task import Split
 from evener.protocols.verdict import Ruling, Verdict
-from evener.protocols.wire import (
-    ModelServed,
-    ModelTrained,
-    ServeModel,
-    TrainRequest,
-    TrialRequest,
-)
+from evener.protocols.wire import ModelServed, ModelTrained, ServeModel, TrainRequest
 
 
 async def learn(
@@ -63,7 +57,7 @@ async def learn(
     with run.spending(number, "model"):
         verdict = await try_model(run, number, standing, trained.model, author="trainer")
     if verdict.ruling is Ruling.ACCEPT:
-        standing = Standing(version=standing.version, harness=standing.harness, model=trained.model)
+        standing = standing.model_copy(update={"model": trained.model})
     return standing, trained.model
 
 
@@ -75,18 +69,12 @@ async def try_model(
     outside = () if author == "trainer" else (model.revision,)
     verdict = await judge(
         run,
-        TrialRequest(
-            trial=f"{number}-model-{model.adapter}",
-            kind="model",
-            before_harness=standing.harness,
-            after_harness=standing.harness,
-            before_model=standing.model,
-            after_model=model,
-            rollout_limit=run.plan.trials.rollouts,
-            seed=derive(run.plan.seed, "trial", "model", number, *outside),
-            temperature=run.plan.trials.temperature,
-        ),
+        standing,
+        standing.model_copy(update={"model": model}),
+        trial=f"{number}-model-{model.adapter}",
+        kind="model",
         about=str(model),
+        seed=derive(run.plan.seed, "trial", "model", number, *outside),
     )
     enter(
         run,
