@@ -35,18 +35,21 @@ class Hint(Wire):
 
 class Guidance(Wire):
     """A skill for a reviewer: when it applies, how such a task is solved, worked examples in the
-    target's actions."""
+    target's actions. `source` is the part of h*."""
 
     skill: str
+    source: str = ""
     when: When = When()
     text: str
     examples: tuple[tuple[ExampleTurn, ...], ...] = ()
 
 
 class FailurePattern(Wire):
-    """What goes wrong: what sets it off, what shows it, what to do, and when to leave it alone."""
+    """What goes wrong: what sets it off, what shows it, what to do, and when to leave it alone.
+    `source` is the part of h*."""
 
     name: str
+    source: str = ""
     trigger: str
     evidence: str
     intervention: str
