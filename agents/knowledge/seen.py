@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from evener.agents.harness.parse import CLOSE, OPEN, read_reply
 from evener.agents.harness.runtime import Runtime
@@ -108,7 +109,7 @@ class Seen:
         shown: dict[str, bool] = {}
         for guidance in self.knowledge.guidance:
             for example in guidance.examples:
-                for turn, after in zip(example, example[1:], strict=False):
+                for turn, after in pairwise(example):
                     if turn.call is not None and after.role == "tool":
                         bare = _NUMBER.fullmatch(after.content or "") is not None
                         shown[turn.call.name] = shown.get(turn.call.name, True) and bare
@@ -116,7 +117,7 @@ class Seen:
 
     def _before(self) -> Iterator[Made]:
         at = [i for i, m in enumerate(self.request.visible) if m.role == "assistant"]
-        for here, following in zip(at, [*at[1:], len(self.request.visible)], strict=True):
+        for here, following in pairwise([*at, len(self.request.visible)]):
             message = self.request.visible[here]
             told = "\n".join(m.content for m in self.request.visible[here + 1 : following])
             told = _RESULT.sub("", told)

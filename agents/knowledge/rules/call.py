@@ -1,4 +1,4 @@
-"""Rules about the call itself: can it be read, is there such a tool, does it fit, is it spelt so."""
+"""Rules about the call itself: can it be read, is there the tool, does it fit, how is it spelt."""
 
 from evener.agents.knowledge.rules.rule import Found, Rule, RuleSettings
 from evener.agents.knowledge.seen import Seen
@@ -66,7 +66,8 @@ def _bad_arguments(settings: BadArgumentsSettings, seen: Seen) -> Found | None:
         return None
     if settings.tools and refused.call.name not in settings.tools:
         return None
-    return {"tool": refused.call.name, "detail": refused.detail}
+    name = refused.call.name
+    return {"tool": name, "detail": refused.detail.removeprefix(f"{name} was not called: ")}
 
 
 BAD_ARGUMENTS = Rule(
@@ -74,7 +75,7 @@ BAD_ARGUMENTS = Rule(
     BadArgumentsSettings,
     ("tool", "detail"),
     _bad_arguments,
-    "The arguments do not fit: {{ detail }}",
+    "The arguments of {{ tool }} do not fit: {{ detail }}",
 )
 
 

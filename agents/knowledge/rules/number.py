@@ -1,4 +1,4 @@
-"""Rules about numbers: the answer is the last result, and what is reckoned with comes from there."""
+"""Rules about numbers: the answer is the last result, and what is reckoned with was given."""
 
 import json
 
