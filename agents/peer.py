@@ -74,12 +74,14 @@ class Handler:
 class Peer:
     """A member of the team; `join` it to a bus.
 
-    `asks` and `publishes` name the peers and topics it depends on, checked when the bus starts.
+    `asks` and `publishes` name the peers and topics it depends on, checked when the bus starts;
+    `may_ask` names peers that it asks only where a message wants it, so that a team may do without.
     `on_failure` says what an exception does in a handler of a *published* message, where no asker
     waits for it: `stop` the bus, or put the message with the dead letters and go on.
     """
 
     asks: ClassVar[tuple[str, ...]] = ()
+    may_ask: ClassVar[tuple[str, ...]] = ()
     publishes: ClassVar[tuple[str, ...]] = ()
     on_failure: ClassVar[Policy] = "stop"
 

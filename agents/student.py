@@ -1,7 +1,8 @@
 """The student: runs episodes of a model inside a harness, each at most once.
 
 An episode whose key is already finished in the store is answered from there, so a run that starts
-again pays for nothing twice. Model calls are bounded by a semaphore, whoever asks.
+again pays for nothing twice. Model calls are bounded by a semaphore, whoever asks. Where a rollout
+names a reviewer, the harnessing agent sees every response before it is executed.
 """
 
 import asyncio
@@ -10,13 +11,24 @@ from typing import ClassVar
 
 from evener.agents.bus import Peer, answers
 from evener.agents.harness.loop import run_episode
-from evener.protocols.error import ModelError
+from evener.agents.reviewed import MOST_TURNS, Reviewed
+from evener.protocols.error import HarnessError, ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef, Reply, Request
 from evener.protocols.port import Adaptable, Environment, Model, Store
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.trajectory import EpisodeKey, Trajectory, prompt_digest
-from evener.protocols.wire import ModelServed, RolloutFinished, RolloutRequest, ServeModel
+from evener.protocols.wire import (
+    ModelServed,
+    Review,
+    ReviewRequest,
+    RolloutFinished,
+    RolloutRequest,
+    ServeModel,
+)
+
+HARNESSING = "harnessing"
+"""The peer that reviews."""
 
 
 class Limited:
@@ -45,6 +57,7 @@ class Student(Peer):
     """Answers rollout requests for the base model and for every adapter it was told to serve."""
 
     asks: ClassVar[tuple[str, ...]] = ()
+    may_ask: ClassVar[tuple[str, ...]] = (HARNESSING,)
     publishes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -106,19 +119,41 @@ class Student(Peer):
         if model is None:
             served = ", ".join(str(m.ref) for m in self._served.values())
             raise ModelError(f"{message.model} is not served here (served: {served})")
+        harness = self._harness(message.harness)
+        if message.review:
+            model = self._reviewed(model, message, harness, episode=key.id())
         session = await self._environment.open(message.task, seed=message.seed)
         try:
             trajectory = await run_episode(
                 session,
                 message.task,
-                self._harness(message.harness),
+                harness,
                 model,
                 key=key,
                 sampling_seed=message.seed,
+                most_turns=MOST_TURNS if message.review else None,
             )
         finally:
             await session.close()
         return reference(trajectory, self._store.finish(trajectory), reused=False)
+
+    def _reviewed(
+        self, model: Model, message: RolloutRequest, harness: Harness, *, episode: str
+    ) -> Reviewed:
+        """The model for one episode, reviewed by the reviewer that the request names."""
+        if harness.middleware.protocol.format == "native":
+            raise HarnessError(
+                "responses of the native protocol cannot be reviewed: their calls are no text",
+                where=f"harness {harness.name}, middleware.protocol.format",
+                remedy="review under a harness whose protocol is json or hermes",
+            )
+
+        async def ask(request: ReviewRequest) -> Review:
+            return await self.ask(HARNESSING, request, Review)
+
+        return Reviewed(
+            model, ask, review=message.review, prompt=message.task.prompt, episode=episode
+        )
 
     def _harness(self, digest: str) -> Harness:
         if digest not in self._harnesses:

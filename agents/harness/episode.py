@@ -157,7 +157,7 @@ class Episode:
         message = Message(
             role="assistant",
             content=_SURROGATE.sub("\ufffd", reply.text),
-            origin="student",
+            origin=reply.author,
             sampled=True,
             token_ids=reply.token_ids,
             calls=reading.calls if native and isinstance(reading, Parsed) else (),

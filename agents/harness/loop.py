@@ -27,8 +27,10 @@ async def run_episode(
     *,
     key: EpisodeKey,
     sampling_seed: int,
+    most_turns: int | None = None,
 ) -> Trajectory:
-    """Run one episode of at most `max_turns` model calls and score it.
+    """Run one episode of at most `max_turns` model calls, or `most_turns` where that is less, and
+    score it.
 
     A failing engine or environment gives outcome `infra` without a score. Raises HarnessError
     before the first turn where the harness does not fit the environment, and lets budget errors
@@ -37,7 +39,8 @@ async def run_episode(
     runtime = prepare(harness)
     runtime.check(session.actions())
     episode = Episode(runtime, session, model, task, key=key, seed=sampling_seed)
-    over = await _until_over(episode)
+    allowed = harness.middleware.loop.max_turns
+    over = await _until_over(episode, turns=min(allowed, most_turns or allowed))
     score = await _score(session, over)
     for event in adherence(
         runtime,
@@ -61,10 +64,10 @@ async def run_episode(
     )
 
 
-async def _until_over(episode: Episode) -> EpisodeOver:
+async def _until_over(episode: Episode, *, turns: int) -> EpisodeOver:
     try:
         episode.begin()
-        for turn in range(episode.runtime.harness.middleware.loop.max_turns):
+        for turn in range(turns):
             episode.turn = turn
             await take_turn(episode)
     except EpisodeOver as over:

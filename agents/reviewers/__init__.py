@@ -1,0 +1,6 @@
+"""Who may review a response before it is executed; see docs/harness-zero.md, "Review"."""
+
+from evener.agents.reviewers.passthrough import PassThrough
+from evener.agents.reviewers.space import ActionSpace
+
+__all__ = ["ActionSpace", "PassThrough"]

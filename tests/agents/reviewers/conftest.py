@@ -1,0 +1,155 @@
+"""The shop desk with a student that says its lines, on a bus with a harnessing agent."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evener.agents.bus import Bus
+from evener.agents.harness.load import load
+from evener.agents.harnessing import HarnessingAgent
+from evener.agents.models.scripted import ScriptedModel
+from evener.agents.record.memory import MemoryLog
+from evener.agents.record.store import Record
+from evener.agents.reviewers.space import ActionSpace
+from evener.agents.student import Student
+from evener.environments.storefront import Storefront, harness_path
+from evener.environments.storefront.action import ACTIONS
+from evener.protocols.digest import JsonObject, digest
+from evener.protocols.harness import Harness
+from evener.protocols.message import Message
+from evener.protocols.model import Reply
+from evener.protocols.port import Reviewer
+from evener.protocols.task import Purpose, Split, Task
+from evener.protocols.trajectory import Trajectory
+from evener.protocols.wire import Review, ReviewRequest, RolloutFinished, RolloutRequest
+
+Line = str | Reply
+
+
+class Says:
+    """A reviewer that gives its reviews in turn, the last for ever; an exception is raised."""
+
+    def __init__(
+        self, *reviews: Review | Exception | Callable[[], Any], name: str = "says"
+    ) -> None:
+        self.name = name
+        self.digest = digest({"reviewer": name})
+        self.asked: list[tuple[ReviewRequest, int]] = []
+        self._reviews = list(reviews)
+
+    async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
+        self.asked.append((request, attempt))
+        said = self._reviews.pop(0) if len(self._reviews) > 1 else self._reviews[0]
+        if isinstance(said, Exception):
+            raise said
+        if callable(said):
+            return await said()  # type: ignore[no-any-return]
+        return said
+
+
+class Shop:
+    """A student and its reviewers on one bus."""
+
+    def __init__(self, bus: Bus, store: Record, log: MemoryLog, student: ScriptedModel) -> None:
+        self.bus = bus
+        self.store = store
+        self.log = log
+        self.student = student
+
+    async def play(
+        self, harness: Harness, task: Task, *, review: str = "", seed: int = 3
+    ) -> Trajectory:
+        request = RolloutRequest(
+            task=task,
+            harness=self.store.put(harness),
+            model=self.student.ref,
+            purpose=Purpose.COLLECT,
+            seed=seed,
+            review=review,
+        )
+        found = await self.bus.ask("student", request, RolloutFinished)
+        return self.store.get(Trajectory, found.episode.trajectory)
+
+    @property
+    def reviews(self) -> list[JsonObject]:
+        """The private record."""
+        return self.log.of("review")
+
+
+@asynccontextmanager
+async def open_shop(
+    folder: Path,
+    lines: Sequence[Line] | Callable[[Any], Any],
+    *reviewers: Reviewer,
+    target: Harness | None = None,
+    timeout_s: float = 30.0,
+) -> AsyncIterator[Shop]:
+    log, student = MemoryLog(), ScriptedModel(lines)
+    with Record.open(folder / "events.db") as store:
+        bus = Bus(log)
+        bus.join("student", Student(Storefront(), student, store))
+        if reviewers:
+            space = ActionSpace(target or load(harness_path("target")), ACTIONS)
+            bus.join("harnessing", HarnessingAgent(reviewers, space, log, timeout_s=timeout_s))
+        async with bus:
+            yield Shop(bus, store, log, student)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Shop]]:
+    """A student with its lines, and reviewers."""
+    return lambda lines, *reviewers, **options: open_shop(tmp_path, lines, *reviewers, **options)
+
+
+@pytest.fixture
+def says() -> type[Says]:
+    return Says
+
+
+@pytest.fixture(scope="session")
+def target() -> Harness:
+    return load(harness_path("target"))
+
+
+@pytest.fixture(scope="session")
+def optimized() -> Harness:
+    return load(harness_path("optimized"))
+
+
+@pytest.fixture(scope="session")
+def space(target: Harness) -> ActionSpace:
+    return ActionSpace(target, ACTIONS)
+
+
+@pytest.fixture(scope="session")
+def tasks() -> dict[str, Task]:
+    """A mining task of every kind."""
+    return {task.kind: task for task in Storefront().tasks(Split.MINE, count=4, seed=9)}
+
+
+def ask_about(
+    candidate: str, *told: str, prompt: str = "?", mean_logprob: float | None = None
+) -> ReviewRequest:
+    """A request after responses and results in turn."""
+    visible = tuple(
+        Message(role="user", content=text, origin="observation")
+        if at % 2
+        else Message(role="assistant", content=text, origin="student", sampled=True)
+        for at, text in enumerate(told)
+    )
+    return ReviewRequest(
+        review="r",
+        prompt=prompt,
+        visible=visible,
+        candidate=candidate,
+        turn=len(told) // 2,
+        mean_logprob=mean_logprob,
+    )
+
+
+@pytest.fixture
+def about() -> Callable[..., ReviewRequest]:
+    return ask_about

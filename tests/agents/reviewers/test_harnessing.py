@@ -1,0 +1,149 @@
+"""What a reviewer says is checked; what it cannot say properly is a PASS, and in the log."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evener.agents.harness.load import parse_yaml
+from evener.agents.reviewers.opinion import Opinion
+from evener.agents.reviewers.space import ActionSpace
+from evener.protocols.error import BudgetError, HarnessError, InfraError
+from evener.protocols.harness import Harness
+from evener.protocols.model import Usage
+from evener.protocols.wire import Review, ReviewRequest
+
+Shop = Callable[..., Any]
+About = Callable[..., ReviewRequest]
+PASS = Review(decision="PASS")
+CALL = '{"name": "calculator", "arguments": {"expression": "2+3"}}'
+OTHER = '{"name": "lookup", "arguments": {"item": "lamp"}}'
+
+
+def replace_by(text: str | None) -> Review:
+    return Review(decision="REPLACE", replacement=text)
+
+
+async def ask(here: Any, reviewer: Any, request: ReviewRequest) -> Review:
+    found = await here.bus.ask(
+        "harnessing", request.model_copy(update={"review": reviewer.digest, "episode": "e1"})
+    )
+    assert isinstance(found, Review)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("review", "fault"),
+    [
+        (replace_by(None), "empty_replacement"),
+        (replace_by(""), "empty_replacement"),
+        (replace_by(" \n"), "empty_replacement"),
+        (Review(decision="PASS", replacement=CALL), "pass_with_replacement"),
+        (replace_by("You should look the price up first."), "no_call"),
+        (replace_by(f"Replace this with {CALL}"), "call_like_text"),
+        (replace_by(f"{CALL}\n{OTHER}"), "several_calls"),
+        (replace_by(CALL[:-1]), "invalid_json"),
+        (replace_by('{"name": "quote", "arguments": {"item": "lamp"}}'), "unknown_tool"),
+        (replace_by('{"name": "lookup", "arguments": {}}'), "missing_argument"),
+        (replace_by('{"name": "final", "arguments": {"answer": "many"}}'), "wrong_type"),
+        (replace_by(json.dumps({"name": "lookup", "arguments": {"item": "x" * 400}})), "too_long"),
+        (Opinion(decision="PASS", fault="prose"), "prose"),
+        (InfraError("the server is gone"), "infra"),
+        (ValueError("oops"), "failed: ValueError: oops"),
+    ],
+)
+async def test_an_invalid_review_is_asked_for_again_and_then_the_candidate_passes(
+    shop: Shop, about: About, says: Any, review: Review | Exception, fault: str
+) -> None:
+    reviewer = says(review)
+    async with shop([], reviewer) as here:
+        given = await ask(here, reviewer, about(CALL))
+        (entry,) = here.reviews
+    assert given == PASS
+    assert [attempt for _, attempt in reviewer.asked] == [0, 1, 2]
+    assert entry["decision"] == "PASS"
+    assert entry["attempts"] == 3
+    assert len(entry["faults"]) == 3
+    assert all(said.startswith(fault) for said in entry["faults"])
+    assert "replacement" not in entry
+
+
+async def test_a_review_that_becomes_valid_counts_and_its_faults_are_kept(
+    shop: Shop, about: About, says: Any
+) -> None:
+    good = Opinion(
+        decision="REPLACE",
+        replacement=f" {OTHER}\n",
+        reason="look it up",
+        hints=("lookup_first",),
+        hint_faults=("broken: KeyError",),
+        usage=Usage(calls=1, prompt_tokens=30, completion_tokens=10),
+    )
+    lost = Opinion(decision="PASS", fault="prose", usage=Usage(calls=1, completion_tokens=2))
+    reviewer = says(InfraError("gone"), lost, good)
+    async with shop([], reviewer) as here:
+        given = await ask(here, reviewer, about(CALL))
+        (entry,) = here.reviews
+    # neither reason nor hints travel back, and the text is what will be trained on
+    assert given.document() == {"decision": "REPLACE", "replacement": OTHER, "reason": ""}
+    assert entry["faults"] == ["infra: gone", "prose"]
+    assert (entry["attempts"], entry["calls"], entry["tokens"]) == (3, 2, 42)
+    assert (entry["hints"], entry["hint_faults"]) == (["lookup_first"], ["broken: KeyError"])
+    assert (entry["candidate"], entry["replacement"]) == (CALL, OTHER)
+    assert (entry["episode"], entry["turn"], entry["reviewer"]) == ("e1", 0, "says")
+
+
+async def test_a_reviewer_that_takes_too_long_is_an_attempt_that_failed(
+    shop: Shop, about: About, says: Any
+) -> None:
+    async def never() -> Review:
+        await asyncio.sleep(60)
+        return PASS
+
+    reviewer = says(never, replace_by(OTHER))
+    async with shop([], reviewer, timeout_s=0.05) as here:
+        assert (await ask(here, reviewer, about(CALL))).replacement == OTHER
+        assert here.reviews[0]["faults"] == ["timeout: longer than 0.05 seconds"]
+
+
+async def test_a_replacement_that_changes_nothing_is_a_pass(
+    shop: Shop, about: About, says: Any
+) -> None:
+    reviewer = says(replace_by(CALL))
+    async with shop([], reviewer) as here:
+        assert await ask(here, reviewer, about(CALL)) == PASS
+        assert here.reviews[0]["decision"] == "PASS"
+
+
+async def test_a_budget_that_is_used_up_is_not_taken_for_a_bad_review(
+    shop: Shop, about: About, says: Any
+) -> None:
+    reviewer = says(BudgetError("calls", used=2, limit=1))
+    async with shop([], reviewer) as here:
+        with pytest.raises(BudgetError):
+            await ask(here, reviewer, about(CALL))
+
+
+def test_a_hermes_target_takes_a_block_and_a_native_one_no_review(target: Harness) -> None:
+    def under(form: str) -> Harness:
+        protocol = target.middleware.protocol.model_copy(update={"format": form})
+        middleware = target.middleware.model_copy(update={"protocol": protocol})
+        return target.model_copy(update={"middleware": middleware})
+
+    hermes = ActionSpace(under("hermes"))
+    assert hermes.fault(f"<tool_call>\n{CALL}\n</tool_call>") == ""
+    assert hermes.fault(CALL) != ""
+    with pytest.raises(HarnessError, match="no text"):
+        ActionSpace(under("native"))
+
+
+def test_a_replacement_is_held_to_the_protocol_even_where_the_target_forgives() -> None:
+    lenient = parse_yaml(
+        "name: l\ntools: [{name: calculator, action: calculator}]\n"
+        "middleware: {protocol: {strict: false}}",
+        where="l.yaml",
+    )
+    assert ActionSpace(lenient).fault(f"Sure: {CALL}").startswith("call_like_text")
+    assert ActionSpace(lenient).fault(CALL) == ""
