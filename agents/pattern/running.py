@@ -1,5 +1,6 @@
 """Patterns of the main loop and of what the model was shown (Mid), and of memory (M)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -73,6 +74,18 @@ def failing(case: Case) -> Iterator[Finding]:
             )
 
 
+# The end of a reply is one short piece over and over: no room is ever enough for that.
+_LOOP = re.compile(r"((.{1,16}?)\2{4,}).{0,15}\Z", re.DOTALL)
+_LEAST = 12  # characters of such an end: a long number has equal digits too
+
+
+def _loops(case: Case, event: Replied) -> bool:
+    """Whether the reply went round in circles, which is the model's own doing."""
+    replies = case.trajectory.messages[event.message : event.message + 1]
+    ends = (_LOOP.search(reply.content[-200:]) for reply in replies)
+    return any(end is not None and len(end[1]) >= _LEAST for end in ends)
+
+
 def windowing(case: Case) -> Iterator[Finding]:
     """`dropped:TOOL` for a tool result left out of the window, `output_cut:TOOL`, `reply_cut` and
     `context_exceeded`."""
@@ -97,7 +110,7 @@ def windowing(case: Case) -> Iterator[Finding]:
                     event=index,
                     quote=pair("after", event.after),
                 )
-            case Replied(stop_reason=StopReason.LENGTH):
+            case Replied(stop_reason=StopReason.LENGTH) if not _loops(case, event):
                 yield case.finding(
                     signature("reply_cut"),
                     CAUSE,

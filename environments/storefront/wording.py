@@ -47,9 +47,9 @@ USUAL: dict[Form, tuple[str, ...]] = {
         "{name} asks: how many {target} are {a} {source} of {items}?",
     ),
     "bill": (
-        "{name} buys one {item} and one {other}. How much is the bill?",
-        "{name} orders one {item} and one {other}. How much is the bill?",
-        "{name} wants one {item} and one {other}. How much is the bill?",
+        "{name} buys a {item} and a {other}. How much is the bill?",
+        "{name} orders a {item} and a {other}. How much is the bill?",
+        "{name} wants a {item} and a {other}. How much is the bill?",
     ),
 }
 
@@ -78,7 +78,7 @@ OOD: dict[Form, tuple[str, ...]] = {
         "How many {target} do {a} {source} of {items} make? {name} asks.",
     ),
     "bill": (
-        "How much is the bill if {name} takes one {item} and one {other}?",
-        "A customer, {name}, asks for the bill of one {item} and one {other}. How much is it?",
+        "How much is the bill if {name} takes a {item} and a {other}?",
+        "A customer, {name}, asks for the bill of a {item} and a {other}. How much is it?",
     ),
 }

@@ -21,7 +21,7 @@ from evener.protocols.event import (
     Replied,
 )
 from evener.protocols.harness import ArgumentRule, Harness, Memory, Note
-from evener.protocols.message import Call
+from evener.protocols.message import Call, Message
 from evener.protocols.model import StopReason, Usage
 from evener.protocols.path import ABSENT
 from evener.protocols.trajectory import Outcome, Trajectory
@@ -191,6 +191,24 @@ def test_an_event_gives_its_signature(
     assert made[signature].root_cause is cause
     assert made[signature].severity is severity
     assert shows(trajectory, signature, harness=harness, background=background)
+
+
+@pytest.mark.parametrize(
+    ("text", "room"),
+    [
+        ('{"name": "calculator", "arguments": {"expression": "1.1.1.1.1.1.1.1', False),
+        ("I think I think I think I think I think I th", False),
+        ('{"name": "final", "arguments": {"answer": "a long story of', True),
+        ('{"expression": "11111"', True),
+    ],
+)
+def test_a_reply_that_goes_round_in_circles_was_not_cut_for_want_of_room(
+    harness: Harness, background: Background, episode: Episode, text: str, room: bool
+) -> None:
+    asked = Message(role="user", content="?")
+    said = Message(role="assistant", content=text, origin="student", sampled=True)
+    cut = episode(harness, CUT, END).model_copy(update={"messages": (asked, said)})
+    assert shows(cut, "reply_cut", harness=harness, background=background) is room
 
 
 def test_a_documented_course_with_a_wrong_end_is_the_students_error(
