@@ -185,6 +185,42 @@ class Reviewer(Protocol):
         ...
 
 
+class Detector(Protocol):
+    """A deterministic predicate: does an episode show the behaviour that a part of h* is there for?
+
+    It reads the task's prompt, the messages and the events; never the score, the outcome, or
+    anything hidden. Equal trajectories give equal answers.
+    """
+
+    @property
+    def name(self) -> str:
+        """Unique among the detectors of a harness."""
+        ...
+
+    @property
+    def part(self) -> str:
+        """Field path of the part of h* it stands for."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What an episode that shows it does, in one line."""
+        ...
+
+    @property
+    def conditional(self) -> bool:
+        """Whether its occasion is a well-formed call that the student made, not the task alone."""
+        ...
+
+    def applies(self, trajectory: Trajectory) -> bool:
+        """Whether the episode offers the occasion."""
+        ...
+
+    def shows(self, trajectory: Trajectory) -> bool:
+        """Whether the episode shows the behaviour. False where it does not apply."""
+        ...
+
+
 class Gate(Protocol):
     """Statistics only: when do paired outcomes suffice for a ruling?"""
 
@@ -283,4 +319,13 @@ class Equipped(Protocol):
 
     def harness_path(self, name: str) -> Path:
         """The file of a harness that ships. Raises ConfigError that lists the names."""
+        ...
+
+
+@runtime_checkable
+class Detectable(Protocol):
+    """An environment with detectors of its own, written by its wording and its actions."""
+
+    def detectors(self) -> tuple[Detector, ...]:
+        """Those for any harness that ships; whoever asks keeps those whose part there is."""
         ...

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from evener.environments.storefront.detectors import DETECTORS
 from evener.environments.storefront.example import examples
 from evener.environments.storefront.gold import solution
 from evener.environments.storefront.session import StorefrontSession
@@ -13,7 +14,7 @@ from evener.environments.storefront.world import VERSION
 from evener.protocols.digest import digest
 from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
-from evener.protocols.port import Session, WorkedExample
+from evener.protocols.port import Detector, Session, WorkedExample
 from evener.protocols.task import Split, Task
 
 HARNESSES: tuple[str, ...] = ("seed", "hand", "target", "optimized")
@@ -53,6 +54,10 @@ class Storefront:
     def examples(self) -> tuple[WorkedExample, ...]:
         """The documentation's worked examples."""
         return examples()
+
+    def detectors(self) -> tuple[Detector, ...]:
+        """Those that read the desk's wording."""
+        return tuple(DETECTORS.values())
 
     def gold(self, task: Task) -> tuple[Call, ...]:
         """A right solution, for checks only."""
