@@ -69,6 +69,15 @@ class LeakGuard:
                     return f"it repeats the words of a task of {split}: {' '.join(run)!r}"
         return ""
 
+    def repeated(self, value: JsonValue, /) -> str:
+        """As `fault`, of every text in a value; empty where there are none."""
+        for text in _texts(value):
+            for run in self._runs(text):
+                split = self._private.get(run)
+                if split is not None:
+                    return f"it repeats the words of a task of {split}: {' '.join(run)!r}"
+        return ""
+
     def _runs(self, text: str) -> Iterator[Run]:
         """The text's runs of all sizes that are looked for, in the order of the text."""
         found = tokens(text)

@@ -3,6 +3,7 @@
 EvenerError
 ├── UserError             bad input: one line (what, where, what to do), exit 2
 │   ├── HarnessError      a harness file or a field path
+│   ├── KnowledgeError    K, the harness rewritten for a reviewer, that does not hold together
 │   ├── PatchError        a patch that does not apply, changes nothing, or has another base
 │   ├── ConfigError       a run configuration or a command-line value
 │   ├── DataError         a task file, an empty split, rows that cannot be trained on
@@ -31,6 +32,10 @@ class UserError(EvenerError):
 
 class HarnessError(UserError):
     """A harness that cannot be loaded, rendered or addressed."""
+
+
+class KnowledgeError(UserError):
+    """A K that does not fit its two harnesses, or says what it may not."""
 
 
 class PatchError(UserError):

@@ -25,6 +25,11 @@ _LINE_ENDS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 def load(path: Path) -> Harness:
     """The harness in a file (UTF-8, with or without BOM, any line ends). Raises HarnessError."""
+    return parse_yaml(read_text(path), where=str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a YAML file of ours. Raises HarnessError."""
     try:
         size = path.stat().st_size
         if size > 4 * document.LARGEST:
@@ -36,14 +41,13 @@ def load(path: Path) -> Harness:
             f"cannot be read: {reason}", where=str(path), remedy="give the path of a harness file"
         ) from None
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise HarnessError(
             f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
             where=str(path),
             remedy="save the file as UTF-8",
         ) from None
-    return parse_yaml(text, where=str(path))
 
 
 def parse_yaml(text: str, *, where: str) -> Harness:
@@ -67,9 +71,13 @@ def from_document(data: JsonObject, *, where: str) -> Harness:
 
 def dump_yaml(harness: Harness) -> str:
     """YAML that loads as an equal harness; long texts as blocks, nothing that reads as a type."""
-    stable = Harness.model_validate_json(canonical(harness.document())).document()
+    return dump_document(Harness.model_validate_json(canonical(harness.document())).document())
+
+
+def dump_document(data: JsonObject) -> str:
+    """Plain data as YAML; long texts as blocks, nothing that reads as a type."""
     return yaml.dump(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs
-        stable,
+        data,
         Dumper=_Dumper,
         sort_keys=False,
         allow_unicode=True,

@@ -4,12 +4,12 @@ Nothing else of an episode is here, so a hint cannot know an answer, a score or 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from evener.agents.harness.parse import CLOSE, OPEN, read_reply
+from evener.agents.harness.parse import read_reply
 from evener.agents.harness.runtime import Runtime
 from evener.agents.harness.template import numbers
 from evener.agents.harness.tool import Resolved
@@ -139,22 +139,10 @@ class Seen:
         return calls[0] if calls else None
 
     def _read(self, text: str) -> Parsed | ParseFailed:
-        return read_text(text, self.target, self.offered)
+        return read_reply(Reply(text=text, model=_NOBODY), self.target.harness, self.offered)
 
     def _resolve(self, call: Call) -> Resolved | CallRefused:
         return self.target.toolbox.resolve(call, self.offered, turn=self.request.turn)
-
-
-def read_text(text: str, target: Runtime, offered: Sequence[str]) -> Parsed | ParseFailed:
-    """A response as the target reads it. Of the native protocol, whose calls are no text, the text
-    form is the JSON object, bare or in hermes's tags."""
-    harness = target.harness
-    if harness.middleware.protocol.format == "native":
-        form = "hermes" if OPEN in text and CLOSE in text else "json"
-        protocol = harness.middleware.protocol.model_copy(update={"format": form})
-        middleware = harness.middleware.model_copy(update={"protocol": protocol})
-        harness = harness.model_copy(update={"middleware": middleware})
-    return read_reply(Reply(text=text, model=_NOBODY), harness, offered)
 
 
 def signature(call: Call) -> str:
