@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evener.agents.record.run import RunFolder
-from evener.choose import choose_environment, choose_model
+from evener.choose import choose_environment
 from evener.demo import CPU_PER_EPISODE, CPU_PER_ROW
 from evener.estimate import Estimate, Stage
 from evener.matrix.bench import Bench
 from evener.matrix.history import History
 from evener.matrix.table import ARMS
+from evener.parts import Parts
 from evener.protocols.error import ConfigError
 from evener.protocols.summary import Summary
 from evener.report.whole import summarize
-from evener.team import Parts
 
 
 async def matrix(
@@ -35,28 +35,24 @@ async def matrix(
     say = parts.progress.say
     names: list[str] = []
     for name in wanted:
-        reason = ARMS[name].skip(history)
+        reason = ARMS[name].make.skip(history)
         if reason:
             say(f"{name} does not apply: {reason}")
         else:
             names.append(name)
     if names:
         say(expected(history, names).sentence())
-        model = parts.model or choose_model(history.config)
-        bench = Bench(
-            run=run,
-            history=history,
-            environment=parts.environment or choose_environment(history.config),
-            model=model,
-            parts=parts,
-        )
-        try:
+        async with parts.student(history.config) as model:
+            bench = Bench(
+                run=run,
+                history=history,
+                environment=parts.environment or choose_environment(history.config),
+                model=model,
+                parts=parts,
+            )
             for number, name in enumerate(names, start=1):
                 say(f"arm {number} of {len(names)}, {name}: {ARMS[name].does}")
-                say(f"{name}: {await ARMS[name].run(bench)}")
-        finally:
-            if parts.model is None:
-                await model.close()
+                say(f"{name}: {await ARMS[name].make.run(bench)}")
     return rewrite(run)
 
 
@@ -74,7 +70,7 @@ def choose(only: Sequence[str], *, versions: bool) -> list[str]:
 
 def expected(history: History, names: Sequence[str]) -> Estimate:
     """Bounds in episodes; CPU-seconds for the embedded student."""
-    stages = tuple(Stage(name=name, rollouts=ARMS[name].rollouts(history)) for name in names)
+    stages = tuple(Stage(name=name, rollouts=ARMS[name].make.rollouts(history)) for name in names)
     rollouts = sum(stage.rollouts for stage in stages)
     training = history.config.plan.training
     rows = training.collect_tasks * len(history.trained_tokens) if "trained_seed" in names else 0

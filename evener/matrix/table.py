@@ -1,7 +1,7 @@
 """The arms by name, the cheap ones first."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 from evener.matrix import (
     chance,
@@ -16,58 +16,35 @@ from evener.matrix.bench import Bench
 from evener.matrix.history import History
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArmPlan:
-    """`skip` says why an arm does not apply to a run, or nothing; `rollouts` how many fresh
-    episodes it takes at most; `run` makes it and says in a line what was found."""
+class ArmModule(Protocol):
+    """What each module of an arm has."""
+
+    def skip(self, history: History) -> str:
+        """Why the arm does not apply to a run, or nothing."""
+        ...
+
+    def rollouts(self, history: History) -> int:
+        """How many fresh episodes it takes at most."""
+        ...
+
+    async def run(self, bench: Bench) -> str:
+        """Make it, and say in a line what was found."""
+        ...
+
+
+class ArmPlan(NamedTuple):
+    """What an arm is, in words, and how it is made."""
 
     does: str
-    skip: Callable[[History], str]
-    rollouts: Callable[[History], int]
-    run: Callable[[Bench], Awaitable[str]]
+    make: ArmModule
 
 
 ARMS: Mapping[str, ArmPlan] = {
-    "effects": ArmPlan(
-        does="each accepted version taken out of the last one",
-        skip=effects.skip,
-        rollouts=effects.rollouts,
-        run=effects.run,
-    ),
-    "votes": ArmPlan(
-        does="best, majority and pass of n of the untouched student",
-        skip=votes.skip,
-        rollouts=votes.rollouts,
-        run=votes.run,
-    ),
-    "controls": ArmPlan(
-        does="the gate where nothing is to be found",
-        skip=controls.skip,
-        rollouts=controls.rollouts,
-        run=controls.run,
-    ),
-    "versions": ArmPlan(
-        does="every model under every harness",
-        skip=versions.skip,
-        rollouts=versions.rollouts,
-        run=versions.run,
-    ),
-    "random": ArmPlan(
-        does="the search without attribution",
-        skip=chance.skip,
-        rollouts=chance.rollouts,
-        run=chance.run,
-    ),
-    "trained_seed": ArmPlan(
-        does="training alone, at the run's cost",
-        skip=trained_seed.skip,
-        rollouts=trained_seed.rollouts,
-        run=trained_seed.run,
-    ),
-    "counterfactual": ArmPlan(
-        does="the second search on the first weights",
-        skip=counterfactual.skip,
-        rollouts=counterfactual.rollouts,
-        run=counterfactual.run,
-    ),
+    "effects": ArmPlan("each accepted version taken out of the last one", effects),
+    "votes": ArmPlan("best, majority and pass of n of the untouched student", votes),
+    "controls": ArmPlan("the gate where nothing is to be found", controls),
+    "versions": ArmPlan("every model under every harness", versions),
+    "random": ArmPlan("the search without attribution", chance),
+    "trained_seed": ArmPlan("training alone, at the run's cost", trained_seed),
+    "counterfactual": ArmPlan("the second search on the first weights", counterfactual),
 }
