@@ -5,6 +5,8 @@ now in force, which may not be the one that the version was accepted with. Clear
 A finite split that has fewer gives all its tasks, whether a trial had them or not.
 """
 
+from collections.abc import Sequence
+
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
 from evener.agents.supply import up_to
@@ -58,9 +60,7 @@ async def watch(run: Run, number: int, standing: Standing, before: Standing) -> 
     return Standing(version=before.version, harness=before.harness, model=standing.model)
 
 
-def difference(
-    before: tuple[EpisodeRef, ...], after: tuple[EpisodeRef, ...], *, seed: int
-) -> Interval:
+def difference(before: Sequence[EpisodeRef], after: Sequence[EpisodeRef], *, seed: int) -> Interval:
     """after − before over the tasks that both scored, with its 95 % interval."""
     pairs = [
         [b.reward - a.reward]

@@ -11,6 +11,7 @@ from evener.version import VERSION
 
 if TYPE_CHECKING:
     from evener.config import RunConfig
+    from evener.parts import Parts
     from evener.protocols.error import EvenerError, InfraError, UserError
     from evener.protocols.harness import Harness
     from evener.protocols.model import ModelRef, Reply, Request
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from evener.protocols.summary import Summary
     from evener.protocols.task import Split, Task
     from evener.protocols.trajectory import Score, Trajectory
-    from evener.team import Parts, Team
+    from evener.team import Team
 
 __version__ = VERSION
 
@@ -49,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "evener.config": ("RunConfig",),
+    "evener.parts": ("Parts",),
     "evener.protocols.error": ("EvenerError", "InfraError", "UserError"),
     "evener.protocols.harness": ("Harness",),
     "evener.protocols.model": ("ModelRef", "Reply", "Request"),
@@ -57,7 +59,7 @@ _HOMES = {
     "evener.protocols.summary": ("Summary",),
     "evener.protocols.task": ("Split", "Task"),
     "evener.protocols.trajectory": ("Score", "Trajectory"),
-    "evener.team": ("Parts", "Team"),
+    "evener.team": ("Team",),
 }
 
 

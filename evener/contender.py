@@ -15,11 +15,12 @@ from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.choose import choose_harness, choose_model
 from evener.config import EnvironmentConfig, RunConfig, StudentConfig, load, of_run
-from evener.protocols.error import ConfigError, HarnessError
+from evener.protocols.error import HarnessError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Model
 from evener.protocols.wire import ServeModel
+from evener.trained import trained_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,21 +106,8 @@ def named_model(spec: str) -> NamedModel:
         student = of_run(folder).student
         if name == "base":
             return NamedModel(student=student, run=run)
-        trained = trained_models(folder)
-    if name not in trained:
-        known = ", ".join(["base", *trained])
-        raise ConfigError(f"no model {name!r}", where=spec, remedy=f"there are {known}")
-    adapter = ServeModel(model=trained[name], folder=str(run / "models" / name))
+        adapter = trained_model(folder, name, where=spec)
     return NamedModel(student=student, adapter=adapter, run=run)
-
-
-def trained_models(folder: RunFolder) -> dict[str, ModelRef]:
-    """The models that a run and the arms beside it trained, by the name of their folder."""
-    return {
-        Path(str(body["folder"])).name: ModelRef.model_validate(body["model"])
-        for body in folder.record.bodies("trained", "arm_model")
-        if body["model"] is not None
-    }
 
 
 def environment_of(given: str | None, specs: Sequence[str]) -> EnvironmentConfig:

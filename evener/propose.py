@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-from evener.agents.harness.check import check
-from evener.agents.pattern.background import published
 from evener.agents.record.name import safe_name
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
-from evener.choose import choose_model
 from evener.config import of_run
-from evener.evaluate import serve
+from evener.parts import Parts
 from evener.protocols.attribution import Proposal
 from evener.protocols.diff import DiffRecord
 from evener.protocols.error import ConfigError, ModelError
@@ -25,7 +22,7 @@ from evener.protocols.wire import (
     TryModel,
     TryPatch,
 )
-from evener.team import Parts, Team
+from evener.team import Team
 
 
 async def propose(
@@ -37,7 +34,7 @@ async def propose(
     Raises PatchError where the harness is what HEAD is already.
     """
     async with Team.reopen(run, parts=parts) as team:
-        check(harness, (await published(team.environment)).actions)
+        team.check(harness)
         _, head = Registry(team.folder.harness).head()
         patch = between(head, harness)
         patch.apply(head)
@@ -47,7 +44,7 @@ async def propose(
             "conductor",
             TryPatch(
                 proposal=Proposal(name=name, author="person", patch=patch, kind="improve"),
-                model=await serve(team, model or in_force(team)),
+                model=await team.serve(model or in_force(team)),
             ),
             PatchTried,
         )
@@ -68,19 +65,15 @@ async def propose_model(run: Path, adapter: Path, *, name: str, parts: Parts) ->
             raise ConfigError(
                 f"the run has a model {name!r}", where="--name", remedy="give another name"
             )
-    model = parts.model or choose_model(config)
-    try:
+    async with parts.student(config) as model:
         if not isinstance(model, Adaptable):
             raise ModelError(f"{model.ref} cannot load adapters", where=str(adapter))
         ref = await model.load_adapter(name, adapter)
         async with Team.reopen(run, parts=parts.with_model(model)) as team:
             await team.bus.ask("student", ServeModel(model=ref, folder=str(adapter)), ModelServed)
-            before = await serve(team, in_force(team))
+            before = await team.serve(in_force(team))
             request = TryModel(model=ref, before=before)
             return await team.bus.ask("conductor", request, ModelTried)
-    finally:
-        if parts.model is None:
-            await model.close()
 
 
 def in_force(team: Team) -> str:

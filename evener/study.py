@@ -13,10 +13,11 @@ from evener.agents.record.atomic import write_atomically
 from evener.agents.record.manifest import Manifest
 from evener.config import RunConfig
 from evener.matrix.run import matrix
+from evener.parts import Parts
 from evener.pool import pool
 from evener.protocols.summary import PooledSummary
 from evener.report.markdown import page
-from evener.team import Parts, Team
+from evener.team import Team
 
 Planned = Callable[[int], RunConfig]
 

@@ -4,10 +4,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from evener.config import RunConfig, parse
+from evener import Parts, RunConfig, Team
+from evener.config import parse
 from evener.progress import watching
 from evener.report.text import render
-from evener.team import Parts, Team
 
 SETTINGS = {
     "student": {"model": "embedded"},

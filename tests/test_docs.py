@@ -21,6 +21,7 @@ from evener.agents.trial import REPEATS
 from evener.cli import commands
 from evener.cli.app import app
 from evener.config import RunConfig, parse
+from evener.enough import enough
 from evener.environments import create
 from evener.protocols.digest import Wire
 from evener.protocols.error import DataError, InfraError
@@ -42,7 +43,6 @@ from evener.protocols.model import Request, Sampling
 from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.port import Auditable, Documented, Environment, Model
 from evener.protocols.task import Split
-from evener.team import enough
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -24,8 +24,8 @@ def evaluate(
     import asyncio
 
     from evener.evaluate import evaluate as run_cell
+    from evener.parts import Parts
     from evener.progress import watching
-    from evener.team import Parts
 
     with watching() as progress:
         cell, looks = asyncio.run(

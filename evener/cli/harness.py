@@ -159,9 +159,9 @@ def propose(
     import asyncio
 
     from evener.agents.harness.load import load
+    from evener.parts import Parts
     from evener.progress import watching
     from evener.propose import propose as try_patch
-    from evener.team import Parts
 
     with watching() as progress:
         attempt = try_patch(

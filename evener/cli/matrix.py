@@ -25,9 +25,9 @@ def matrix(
     import asyncio
 
     from evener.matrix.run import matrix as run_arms
+    from evener.parts import Parts
     from evener.progress import watching
     from evener.report.text import render
-    from evener.team import Parts
 
     with watching(quiet=quiet) as progress:
         summary = asyncio.run(

@@ -70,9 +70,9 @@ def propose(
     """Try weights of your own at the run's gate, against the model in force, under HEAD."""
     import asyncio
 
+    from evener.parts import Parts
     from evener.progress import watching
     from evener.propose import propose_model
-    from evener.team import Parts
 
     with watching() as progress:
         attempt = propose_model(

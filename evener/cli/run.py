@@ -106,9 +106,10 @@ def run(
 
 
 def _run(config: "RunConfig", out: Path, *, as_json: bool, quiet: bool) -> None:
+    from evener.parts import Parts
     from evener.progress import watching
     from evener.report.text import render
-    from evener.team import Parts, Team
+    from evener.team import Team
 
     with watching(quiet=quiet) as progress:
 
@@ -133,10 +134,10 @@ def _study(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    from evener.parts import Parts
     from evener.progress import watching
     from evener.report.text import render_pooled
     from evener.study import study
-    from evener.team import Parts
 
     with watching(quiet=quiet) as progress:
 

@@ -5,20 +5,20 @@ What is written is what the arm found, once: the same finding again adds no entr
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evener.agents.record.store import Record
 from evener.agents.rollouts import Rollouts
 from evener.agents.sealed import CellPlan, Sealed
-from evener.evaluate import serve
 from evener.matrix.history import History, Version
+from evener.parts import Parts
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Model
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Split
-from evener.team import Parts, Team
+from evener.team import Team
 
 
 class Scorer:
@@ -41,7 +41,7 @@ class Scorer:
     ) -> float:
         """Score a cell on `test`, and on `ood` where that is asked for and the plan has tasks of
         it; model calls a task on `test`."""
-        await serve(self.team, model.adapter or "base")
+        await self.team.serve(model.adapter or "base")
         calls = 0.0
         cell = CellPlan(name=name, model=model, harness=harness.digest, label=harness.label)
         for split in self.sealed.splits:
@@ -90,14 +90,7 @@ class Bench:
 
     def own(self) -> Parts:
         """The parts of a team on the shared model."""
-        return Parts(
-            environment=self.environment,
-            model=self.model,
-            critic=self.parts.critic,
-            gate=self.parts.gate,
-            tuner=self.parts.tuner,
-            progress=self.parts.progress,
-        )
+        return replace(self.parts, environment=self.environment, model=self.model)
 
     def say(self, text: str) -> None:
         """One line for a person."""

@@ -8,7 +8,6 @@ from evener.agents.gates.null import aa_control, null_control
 from evener.agents.plan import derive
 from evener.choose import choose_gate
 from evener.control import stored_verdicts
-from evener.evaluate import serve
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
 from evener.protocols.summary import Control
@@ -54,7 +53,7 @@ async def run(bench: Bench) -> str:
 
 async def _trial(scorer: Scorer, history: History, number: int) -> Verdict:
     plan = history.config.plan
-    model = await serve(scorer.team, history.last.model.adapter or "base")
+    model = await scorer.team.serve(history.last.model.adapter or "base")
     request = TrialRequest(
         trial=f"a-a-{number}",
         kind="improve",

@@ -7,17 +7,14 @@ it only made the harness lighter and so was never meant to gain.
 
 from collections.abc import Sequence
 
-from evener.agents.harness.check import check
-from evener.agents.pattern.background import published
 from evener.agents.plan import derive
 from evener.agents.record.registry import Registry
 from evener.agents.supply import up_to
-from evener.evaluate import serve
+from evener.agents.watch import difference
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
 from evener.protocols.error import HarnessError, PatchError
 from evener.protocols.harness import Harness
-from evener.protocols.interval import paired
 from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.path import ABSENT, read
 from evener.protocols.reference import EpisodeRef
@@ -44,8 +41,7 @@ async def run(bench: Bench) -> str:
     async with bench.open() as scorer:
         registry = Registry(scorer.team.folder.harness)
         line = lineage(registry, history.last.version)
-        actions = (await published(scorer.team.environment)).actions
-        model = await serve(scorer.team, history.last.model.adapter or "base")
+        model = await scorer.team.serve(history.last.model.adapter or "base")
         seed = derive(history.config.plan.seed, "effect")
         tasks = up_to(scorer.team.environment, Split.HELD_OUT, count=TASKS, seed=seed)
         whole: Sequence[EpisodeRef] | None = None
@@ -61,7 +57,7 @@ async def run(bench: Bench) -> str:
             )
             try:
                 harness = without(registry, line, version)
-                check(harness, actions)
+                scorer.team.check(harness)
             except (PatchError, HarnessError) as error:
                 effect = effect.model_copy(update={"fault": str(error)})
             else:
@@ -97,12 +93,7 @@ def worth(
     whole: Sequence[EpisodeRef], less: Sequence[EpisodeRef], *, gains: bool, seed: int
 ) -> dict[str, object]:
     """The fields of an `Effect` from episodes with and without a version on the same tasks."""
-    both = [
-        (a.reward, b.reward)
-        for a, b in zip(whole, less, strict=True)
-        if a.reward is not None and b.reward is not None
-    ]
-    found = paired([[a - b] for a, b in both], seed=seed)
+    found = difference(less, whole, seed=seed)
     return {
         "difference": found.value,
         "low": found.low,

@@ -8,7 +8,6 @@ passes in a row over all the tasks that are left solve none of them.
 from evener.agents.harvest import harvest
 from evener.agents.plan import derive
 from evener.distill.select import select
-from evener.evaluate import serve
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
 from evener.matrix.selection import within
@@ -125,5 +124,5 @@ async def _train(bench: Bench, scorer: Scorer, chosen: tuple[str, ...]) -> Model
     trained = await scorer.team.bus.ask("trainer", request, ModelTrained)
     scorer.record.append("arm_model", {"arm": NAME, "asked": asked, **trained.document()})
     if trained.model is not None:
-        await serve(scorer.team, NAME)
+        await scorer.team.serve(NAME)
     return trained

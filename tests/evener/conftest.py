@@ -16,13 +16,14 @@ from evener.agents.plan import Budget, Evaluation, Plan, Search, Training, Trial
 from evener.config import GateConfig, HarnessConfig, RunConfig
 from evener.environments.storefront import Storefront
 from evener.matrix.selection import sampled_tokens
+from evener.parts import Parts
 from evener.protocols.digest import digest
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef, Reply, Request
 from evener.protocols.task import Split, Task
 from evener.protocols.trajectory import Trajectory
 from evener.protocols.wire import ModelTrained
-from evener.team import Parts, Team
+from evener.team import Team
 
 WRONG = json.dumps({"name": "final", "arguments": {"answer": -1}})
 

@@ -15,7 +15,8 @@ import pytest
 from evener.agents.record.run import RunFolder
 from evener.cli import main
 from evener.config import RunConfig
-from evener.team import Parts, Team
+from evener.parts import Parts
+from evener.team import Team
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,12 @@ import pytest
 
 from evener.agents.models.scripted import ScriptedModel
 from evener.config import RunConfig
+from evener.enough import enough
 from evener.matrix.run import matrix
+from evener.parts import Parts
 from evener.protocols.error import ConfigError, DataError
 from evener.protocols.task import Split, Task
-from evener.team import Parts, Team, enough
+from evener.team import Team
 
 Hire = Callable[[Any], ScriptedModel]
 

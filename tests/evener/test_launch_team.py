@@ -7,7 +7,7 @@ from typing import Any
 
 from evener.agents.models.scripted import ScriptedModel
 from evener.config import RunConfig, parse
-from evener.team import Parts
+from evener.parts import Parts
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "launch_team.py"
 

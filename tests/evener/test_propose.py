@@ -14,12 +14,13 @@ from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
 from evener.environments.storefront import harness_path
 from evener.evaluate import evaluate
+from evener.parts import Parts
 from evener.propose import propose, propose_model
 from evener.protocols.error import ConfigError, PatchError
 from evener.protocols.harness import Harness, Prompt
 from evener.protocols.task import Split
 from evener.protocols.verdict import Ruling
-from evener.team import Parts, Team
+from evener.team import Team
 
 Hire = Callable[[Any], ScriptedModel]
 

@@ -15,6 +15,7 @@ from evener.agents.pattern.background import published
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.config import HarnessConfig, RunConfig
+from evener.parts import Parts
 from evener.propose import propose
 from evener.protocols.attribution import Attribution, Proposal, TrialKind
 from evener.protocols.harness import Harness
@@ -24,7 +25,7 @@ from evener.protocols.summary import Summary
 from evener.protocols.task import Split
 from evener.protocols.trajectory import Trajectory
 from evener.protocols.verdict import Decision, Pair, Ruling
-from evener.team import Parts, Team
+from evener.team import Team
 
 Hire = Callable[[Any], ScriptedModel]
 

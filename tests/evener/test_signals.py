@@ -15,14 +15,14 @@ import runpy, sys
 from pathlib import Path
 
 support = runpy.run_path(sys.argv[1])
-import evener.team as team
+import evener.parts as parts
 from evener.cli import app
 
 desk = support["Desk"]()
 model = support["clerk"](desk)
 model._delay = 0.2
-team.choose_environment = lambda config: desk
-team.choose_model = lambda config: model
+parts.choose_environment = lambda config: desk
+parts.choose_model = lambda config: model
 sys.argv = ["evener", "run", sys.argv[2], "--out", sys.argv[3]]
 app.main()
 """

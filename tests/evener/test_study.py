@@ -5,9 +5,9 @@ from typing import Any
 
 from evener.agents.models.scripted import ScriptedModel
 from evener.config import RunConfig
+from evener.parts import Parts
 from evener.protocols.summary import PooledSummary
 from evener.study import study
-from evener.team import Parts
 
 Hire = Callable[[Any], ScriptedModel]
 

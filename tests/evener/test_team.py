@@ -15,12 +15,13 @@ from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
 from evener.environments.storefront import Storefront
+from evener.parts import Parts
 from evener.protocols.error import DataError, InfraError, RunError
 from evener.protocols.summary import Summary
 from evener.protocols.task import Purpose, Split, Task
 from evener.protocols.verdict import Ruling
 from evener.report.text import render
-from evener.team import Parts, Team
+from evener.team import Team
 
 Hire = Callable[[Any], ScriptedModel]
 Whole = Callable[..., Awaitable[Summary]]
@@ -88,7 +89,8 @@ from pathlib import Path
 
 support = runpy.run_path(sys.argv[1])
 from evener.config import RunConfig
-from evener.team import Parts, Team
+from evener.parts import Parts
+from evener.team import Team
 
 desk = support["Desk"]()
 model = support["clerk"](desk)

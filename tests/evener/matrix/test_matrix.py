@@ -12,13 +12,13 @@ from evener.evaluate import evaluate
 from evener.matrix.history import History
 from evener.matrix.run import choose, expected, matrix
 from evener.matrix.table import ARMS
+from evener.parts import Parts
 from evener.progress import Silent
 from evener.protocols.error import ConfigError
 from evener.protocols.summary import Arm, Control, Effect, Summary
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Trajectory
 from evener.report.whole import summarize
-from evener.team import Parts
 
 Crew = Callable[[], Parts]
 
