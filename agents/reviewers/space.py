@@ -38,6 +38,11 @@ class ActionSpace:
             name for name, tool in self.runtime.toolbox.tools.items() if tool.ends(ending)
         )
 
+    @property
+    def digest(self) -> str:
+        """The target harness's."""
+        return self.runtime.digest
+
     def write(self, call: Call) -> str:
         """The call as the protocol writes it, its arguments in the schema's order."""
         tool = self.runtime.toolbox.tools.get(call.name)

@@ -18,7 +18,8 @@ from evener.agents.student import Student
 from evener.environments.storefront import Storefront, harness_path
 from evener.environments.storefront.action import ACTIONS
 from evener.protocols.digest import JsonObject, digest
-from evener.protocols.harness import Harness
+from evener.protocols.harness import ExampleCall, ExampleTurn, Harness, Step, When
+from evener.protocols.knowledge import FailurePattern, Guidance, Hint, Knowledge, Recipe
 from evener.protocols.message import Message
 from evener.protocols.model import Reply
 from evener.protocols.port import Reviewer
@@ -153,3 +154,89 @@ def ask_about(
 @pytest.fixture
 def about() -> Callable[..., ReviewRequest]:
     return ask_about
+
+
+def example(*turns: tuple[str, Any]) -> tuple[ExampleTurn, ...]:
+    """A worked example: ("user", text), ("call", {...}), ("tool", text)."""
+    return tuple(
+        ExampleTurn(role="assistant", call=ExampleCall(**content))
+        if role == "call"
+        else ExampleTurn.model_validate({"role": role, "content": content})
+        for role, content in turns
+    )
+
+
+def knowledge_of(optimized: Harness, target: Harness) -> Knowledge:
+    """What K says of the desk's tools, of prices and of answers, written by hand."""
+    tools = {tool.name: tool for tool in optimized.tools}
+    quote, convert, lookup = tools["quote"], tools["convert_any"], tools["lookup"]
+    passed = {name: f"{{{{ {name} }}}}" for name in ("value", "from", "to")}
+    return Knowledge(
+        name="K",
+        source=optimized.digest(),
+        target=target.digest(),
+        recipes=(
+            Recipe(
+                tool="quote",
+                text="Look the price of one piece up first, then multiply it by the quantity.",
+                parameters=quote.parameters,
+                steps=quote.steps or (),
+                mends=quote.arguments,
+            ),
+            Recipe(
+                tool="convert_any",
+                text="Convert with the proper name of each unit.",
+                parameters=convert.parameters,
+                steps=(Step(action="convert", arguments=passed),),
+                mends=convert.arguments,
+            ),
+            Recipe(
+                tool="lookup",
+                text="",
+                parameters=lookup.parameters,
+                steps=(Step(action="lookup", arguments={"item": "{{ item }}"}),),
+                mends=lookup.arguments,
+            ),
+        ),
+        hints=(
+            Hint(name="near miss", rule="unreadable", text="It cannot be read.", source="x"),
+            Hint(
+                name="verify",
+                rule="answer_differs",
+                settings={"final": ["final"]},
+                text="The answer is not {{ last }}.",
+                source="x",
+            ),
+            Hint(name="broken", rule="no such rule", text="", source="x"),
+        ),
+        guidance=(
+            Guidance(
+                skill="price",
+                when=When(words=("price", "pieces")),
+                text="Ask for the price of one piece before anything is multiplied by anything.",
+                examples=(
+                    example(
+                        ("user", "Anna wants 79 pieces of green candle. What is the total price?"),
+                        ("call", {"name": "lookup", "arguments": {"item": "green candle"}}),
+                        ("tool", "52"),
+                        ("call", {"name": "calculator", "arguments": {"expression": "79*52"}}),
+                        ("tool", "4108"),
+                        ("call", {"name": "final", "arguments": {"answer": 4108}}),
+                    ),
+                ),
+            ),
+        ),
+        patterns=(
+            FailurePattern(
+                name="answer",
+                trigger="the task asks for a number",
+                evidence="the answer that is handed in differs from the last result on view",
+                intervention="hand the last result in, exactly as it was given",
+            ),
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def knowledge(optimized: Harness, target: Harness) -> Knowledge:
+    return knowledge_of(optimized, target)

@@ -1,0 +1,73 @@
+"""`review: flagged` calls the reviewer only where something looks wrong.
+
+A candidate is flagged if one of K's hints fires, or if the student was less sure of it than a
+threshold (where the engine says how sure). Every other candidate passes at no cost.
+"""
+
+from collections.abc import Sequence
+
+from evener.agents.knowledge.hints import fire
+from evener.agents.reviewers.opinion import Opinion, opinion
+from evener.agents.reviewers.space import ActionSpace
+from evener.protocols.digest import digest
+from evener.protocols.knowledge import Hint, Knowledge
+from evener.protocols.port import Reviewer
+from evener.protocols.wire import Review, ReviewRequest
+
+
+class Flagged:
+    """`reviewer` on flagged candidates alone. `hints` are those that flag (None: all of K's);
+    `threshold` is a mean log-probability of the candidate's tokens (None: it flags nothing)."""
+
+    def __init__(
+        self,
+        reviewer: Reviewer,
+        knowledge: Knowledge,
+        space: ActionSpace,
+        *,
+        hints: Sequence[Hint] | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        self._reviewer = reviewer
+        self.knowledge = knowledge
+        self._space = space
+        self._hints = knowledge.hints if hints is None else tuple(hints)
+        self._threshold = threshold
+
+    @property
+    def name(self) -> str:
+        """`flagged` and the reviewer that is called."""
+        return f"flagged {self._reviewer.name}"
+
+    @property
+    def digest(self) -> str:
+        """Over the reviewer, K, the hints that flag and the threshold."""
+        return digest(
+            {
+                "reviewer": "flagged",
+                "calls": self._reviewer.digest,
+                "knowledge": self.knowledge.digest(),
+                "target": self._space.digest,
+                "hints": [hint.document() for hint in self._hints],
+                "threshold": self._threshold,
+            }
+        )
+
+    async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
+        """The reviewer's word on a flagged candidate, else PASS."""
+        fired = fire(request, self.knowledge, target=self._space.target, hints=self._hints)
+        hints = tuple(said.hint for said in fired.said)
+        flags = [*hints]
+        sure = request.mean_logprob
+        if self._threshold is not None and sure is not None and sure < self._threshold:
+            flags.append(f"mean_logprob {sure:.3f}")
+        if not flags:
+            return Opinion(decision="PASS", asked=False, hint_faults=fired.faults)
+        said = opinion(await self._reviewer.review(request, attempt=attempt))
+        return said.model_copy(
+            update={
+                "flag": ", ".join(flags),
+                "hints": tuple(dict.fromkeys((*hints, *said.hints))),
+                "hint_faults": tuple(dict.fromkeys((*fired.faults, *said.hint_faults))),
+            }
+        )

@@ -1,0 +1,66 @@
+"""Flagged review calls the reviewer where a hint fires or the student was unsure, and says so."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from evener.agents.reviewers.account import count_reviews
+from evener.agents.reviewers.flagged import Flagged
+from evener.agents.reviewers.space import ActionSpace
+from evener.protocols.knowledge import Knowledge
+from evener.protocols.wire import Review, ReviewRequest
+
+About = Callable[..., ReviewRequest]
+LOOKUP = json.dumps({"name": "lookup", "arguments": {"item": "lamp"}})
+OTHER = json.dumps({"name": "lookup", "arguments": {"item": "bed"}})
+
+
+async def test_only_flagged_candidates_reach_the_reviewer_and_the_log_says_which(
+    shop: Callable[..., Any], knowledge: Knowledge, space: ActionSpace, about: About, says: Any
+) -> None:
+    inner = says(Review(decision="REPLACE", replacement=OTHER))
+    reviewer = Flagged(inner, knowledge, space, threshold=-1.0)
+    wanted = {
+        0: (about(LOOKUP), False),
+        1: (about("prose"), True),
+        2: (about(LOOKUP, mean_logprob=-1.5), True),
+        3: (about(LOOKUP, mean_logprob=-0.5), False),
+    }
+    async with shop([], reviewer) as here:
+        for turn, (request, flagged) in wanted.items():
+            mine = request.model_copy(update={"review": reviewer.digest, "turn": turn})
+            given = await here.bus.ask("harnessing", mine, Review)
+            assert (given.decision == "REPLACE") is flagged
+        entries = here.reviews
+    assert len(inner.asked) == 2
+    assert [entry["asked"] for entry in entries] == [False, True, True, False]
+    assert [entry["flag"] for entry in entries] == ["", "near miss", "mean_logprob -1.500", ""]
+    assert entries[0]["hint_faults"]
+    counts = count_reviews(entries)
+    assert (counts.candidates, counts.reviewed, counts.replaced) == (4, 2, 2)
+    assert counts.share_reviewed == 0.5
+    # an episode that was run again counts once
+    assert count_reviews([*entries, *entries]).candidates == 4
+    assert count_reviews(entries, review="another").share_reviewed is None
+
+
+async def test_without_a_threshold_an_unsure_student_is_not_flagged(
+    knowledge: Knowledge, space: ActionSpace, about: About, says: Any
+) -> None:
+    inner = says(Review(decision="PASS"))
+    await Flagged(inner, knowledge, space).review(about(LOOKUP, mean_logprob=-9.0))
+    await Flagged(inner, knowledge, space, hints=()).review(about("prose"))
+    assert inner.asked == []
+
+
+def test_what_flags_is_part_of_the_reviewers_identity(
+    knowledge: Knowledge, space: ActionSpace, says: Any
+) -> None:
+    inner = says(Review(decision="PASS"))
+    made = {
+        Flagged(inner, knowledge, space).digest,
+        Flagged(inner, knowledge, space, threshold=-1.0).digest,
+        Flagged(inner, knowledge, space, hints=()).digest,
+        inner.digest,
+    }
+    assert len(made) == 4

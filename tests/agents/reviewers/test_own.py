@@ -1,0 +1,125 @@
+"""The student's own base under h* proposes, K's recipes say it in the target's actions."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from evener.agents.models.scripted import ScriptedModel
+from evener.agents.reviewers.opinion import Opinion
+from evener.agents.reviewers.own import OwnReviewer
+from evener.agents.reviewers.space import ActionSpace
+from evener.protocols.error import ConfigError
+from evener.protocols.harness import Harness
+from evener.protocols.knowledge import Knowledge
+from evener.protocols.model import Request
+from evener.protocols.wire import ReviewRequest
+
+About = Callable[..., ReviewRequest]
+PRICE = "Julia orders 12 pieces of red lamp. What is the total price?"
+
+
+def call(name: str, **arguments: object) -> str:
+    return json.dumps({"name": name, "arguments": arguments})
+
+
+LOOKUP = call("lookup", item="red lamp")
+TIMES = call("calculator", expression="12*34")
+QUOTE = call("quote", item="red lamp", quantity=12)
+
+
+def shopper(request: Request) -> str:
+    """Quotes, and hands in what the quote gave."""
+    last = request.messages[-1].content
+    return QUOTE if last == PRICE else call("final", answer=float(last))
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel(shopper)
+
+
+@pytest.fixture
+def reviewer(
+    model: ScriptedModel, optimized: Harness, knowledge: Knowledge, space: ActionSpace
+) -> OwnReviewer:
+    return OwnReviewer(model, optimized, knowledge, space)
+
+
+@pytest.mark.parametrize(
+    ("told", "candidate", "replacement"),
+    [
+        ([], call("final", answer=3), LOOKUP),
+        ([], LOOKUP, None),
+        ([LOOKUP, "34"], LOOKUP, TIMES),
+        ([LOOKUP, "34"], TIMES, None),
+        ([LOOKUP, "34", TIMES, "408"], call("final", answer=480), call("final", answer=408.0)),
+        ([LOOKUP, "34", TIMES, "408"], call("final", answer=408.0), None),
+        # the same call, but not as the target reads it
+        ([], f"Sure: {LOOKUP}", LOOKUP),
+    ],
+)
+async def test_a_quote_is_a_look_up_then_a_multiplication_then_the_answer(
+    reviewer: OwnReviewer, about: About, told: list[str], candidate: str, replacement: str | None
+) -> None:
+    said = await reviewer.review(about(candidate, *told, prompt=PRICE))
+    assert said.replacement == replacement
+
+
+async def test_the_model_reads_h_star_and_is_told_what_the_steps_gave(
+    reviewer: OwnReviewer, model: ScriptedModel, about: About
+) -> None:
+    said = await reviewer.review(about("?", LOOKUP, "34", TIMES, "408", prompt=PRICE))
+    first, second = model.requests
+    assert "quote(item, quantity)" in first.messages[0].content
+    assert first.messages[-1].content == PRICE
+    assert [m.content for m in second.messages[-2:]] == [QUOTE, "408"]
+    assert isinstance(said, Opinion)
+    assert said.usage.calls == 2
+    # what was asked before is not paid for again
+    again = await reviewer.review(about("!", LOOKUP, "34", TIMES, "408", prompt=PRICE))
+    assert isinstance(again, Opinion)
+    assert again.usage.calls == 0
+    assert len(model.requests) == 2
+
+
+async def test_a_failed_step_is_told_as_what_the_tool_gave(
+    optimized: Harness, knowledge: Knowledge, space: ActionSpace, about: About
+) -> None:
+    def stubborn(request: Request) -> str:
+        last = request.messages[-1].content
+        near = call("quote", item="red lamps", quantity=12)
+        return near if last == PRICE else QUOTE
+
+    reviewer = OwnReviewer(ScriptedModel(stubborn), optimized, knowledge, space)
+    wrong = call("lookup", item="red lamps")
+    said = await reviewer.review(about("?", wrong, "unknown item 'red lamps'", prompt=PRICE))
+    assert said.replacement == LOOKUP
+
+
+@pytest.mark.parametrize("said", ["I would quote it.", call("juggle"), call("quote", item="x")])
+async def test_a_proposal_that_is_no_call_of_h_star_lets_the_candidate_pass(
+    optimized: Harness, knowledge: Knowledge, space: ActionSpace, about: About, said: str
+) -> None:
+    reviewer = OwnReviewer(ScriptedModel(lambda _: said), optimized, knowledge, space)
+    given = await reviewer.review(about("?", prompt=PRICE))
+    assert given.decision == "PASS"
+    assert given.reason == "the proposal is no call of its tools"
+
+
+async def test_another_attempt_is_another_draw(
+    reviewer: OwnReviewer, model: ScriptedModel, about: About
+) -> None:
+    await reviewer.review(about("?", prompt=PRICE), attempt=0)
+    await reviewer.review(about("?", prompt=PRICE), attempt=1)
+    first, second = (request.sampling for request in model.requests)
+    assert (first.temperature, first.seed) == (0.0, 0)
+    assert second.temperature > 0
+    assert second.seed > 0
+
+
+def test_k_must_be_of_the_harness_that_is_read(
+    model: ScriptedModel, target: Harness, knowledge: Knowledge, space: ActionSpace
+) -> None:
+    with pytest.raises(ConfigError, match="made of another harness"):
+        OwnReviewer(model, target, knowledge, space)
