@@ -35,7 +35,7 @@ from evener.agents.fault import (
 from evener.agents.ledger import Counts, Delivery, Ledger
 from evener.agents.limit import Limits
 from evener.agents.peer import Handler, Peer, answers, hears
-from evener.agents.pending import Outcome, Pending
+from evener.agents.pending import Handled, Pending
 from evener.agents.record.name import safe_name
 from evener.agents.wiring import Wiring
 from evener.protocols.digest import Wire
@@ -56,7 +56,7 @@ class _Seat(BaseAgent):
         self._bus = bus
         self._name = name
 
-    async def on_message_impl(self, message: Envelope, ctx: MessageContext) -> Outcome:
+    async def on_message_impl(self, message: Envelope, ctx: MessageContext) -> Handled:
         return await self._bus.deliver(self._name, message)
 
 
@@ -194,7 +194,7 @@ class Bus:
             message_id=cause.id,
         )
 
-    async def deliver(self, name: str, envelope: Envelope) -> Outcome:
+    async def deliver(self, name: str, envelope: Envelope) -> Handled:
         """Run the handler of `name`. Called by the runtime; never raises."""
         cause, delivery = envelope.cause, (envelope.cause.id, name)
         task = asyncio.current_task()
@@ -214,7 +214,7 @@ class Bus:
             current.reset(token)
             self._running.pop(delivery, None)
 
-    async def _handle(self, name: str, envelope: Envelope) -> Outcome:
+    async def _handle(self, name: str, envelope: Envelope) -> Handled:
         cause, body, peer = envelope.cause, envelope.body, self._wiring.peers[name]
         if cause.to.startswith("#"):
             topic = cause.to.removeprefix("#")
@@ -222,13 +222,13 @@ class Bus:
             await getattr(peer, listener.method)(body)
             self._ledger.note("handled", cause, name)
             self._ledger.close((cause.id, name), "handled")
-            return Outcome()
+            return Handled()
         handler = self._wiring.answering(name, body)
         reply = self._reply(name, handler, await getattr(peer, handler.method)(body))
         back = Cause.of(cause, sender=name, to=cause.sender, type=type(reply).__name__)
         self._ledger.message(back, "reply", document(reply))
         self._ledger.close((cause.id, name), "handled")
-        return Outcome(reply=reply)
+        return Handled(reply=reply)
 
     @staticmethod
     def _reply(name: str, handler: Handler, reply: object) -> Wire:
@@ -248,7 +248,7 @@ class Bus:
             raise
         return cause
 
-    def _failed(self, delivery: Delivery, cause: Cause, error: Exception) -> Outcome:
+    def _failed(self, delivery: Delivery, cause: Cause, error: Exception) -> Handled:
         """Log a handler's exception and see that somebody gets it."""
         name = delivery[1]
         awaited = delivery[0] in self._pending
@@ -266,15 +266,15 @@ class Bus:
             self._fail(broken)
         if policy == "stop":
             self._fail(known)
-        return Outcome(error=known)
+        return Handled(error=known)
 
-    def _cancelled(self, delivery: Delivery, cause: Cause) -> Outcome:
+    def _cancelled(self, delivery: Delivery, cause: Cause) -> Handled:
         self._ledger.close(delivery, "cancelled")
         try:
             self._ledger.note("cancelled", cause, delivery[1])
         except Exception as broken:  # noqa: BLE001 - a log that fails stops the bus
             self._fail(broken)
-        return Outcome(
+        return Handled(
             error=HandlerCancelled(f"{delivery[1]!r} was cancelled on {cause.type} ({cause.id})")
         )
 

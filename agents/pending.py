@@ -9,7 +9,7 @@ from evener.agents.fault import BusStopped
 from evener.protocols.digest import Wire
 
 
-class Outcome:
+class Handled:
     """What a handler came to: the runtime carries it back as a value, never as an exception."""
 
     __slots__ = ("error", "reply")
@@ -24,29 +24,29 @@ class Pending:
 
     def __init__(self) -> None:
         self._answers: dict[str, asyncio.Future[Wire]] = {}
-        self._deliveries: set[asyncio.Task[Outcome]] = set()
+        self._deliveries: set[asyncio.Task[Handled]] = set()
 
     def __contains__(self, message: str) -> bool:
         return message in self._answers
 
-    async def wait(self, message: str, sending: Coroutine[Any, Any, Outcome]) -> Wire:
+    async def wait(self, message: str, sending: Coroutine[Any, Any, Handled]) -> Wire:
         """Send, and wait for the reply; raises what the handler raised."""
         answer: asyncio.Future[Wire] = asyncio.get_running_loop().create_future()
         self._answers[message] = answer
         delivery = asyncio.create_task(sending)
         self._deliveries.add(delivery)
 
-        def settle(done: asyncio.Task[Outcome]) -> None:
+        def settle(done: asyncio.Task[Handled]) -> None:
             self._deliveries.discard(done)
             if done.cancelled():
                 _reject(answer, BusStopped("the bus stopped before the reply came"))
                 return
             broken = done.exception()
-            outcome = Outcome(error=broken) if broken else done.result()
-            if outcome.reply is None:
-                _reject(answer, outcome.error or BusStopped("the bus stopped"))
+            handled = Handled(error=broken) if broken else done.result()
+            if handled.reply is None:
+                _reject(answer, handled.error or BusStopped("the bus stopped"))
             elif not answer.done():
-                answer.set_result(outcome.reply)
+                answer.set_result(handled.reply)
 
         delivery.add_done_callback(settle)
         try:
