@@ -9,6 +9,7 @@ else.
 import asyncio
 import time
 from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
 
 from evener.agents.bus import Peer, answers
 from evener.agents.models.error import ContextExceeded
@@ -16,6 +17,7 @@ from evener.agents.reviewers.opinion import Opinion, opinion
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError, EvenerError, InfraError
+from evener.protocols.knowledge import Knowledge
 from evener.protocols.model import Usage
 from evener.protocols.port import Log, Reviewer
 from evener.protocols.wire import Review, ReviewRequest
@@ -23,10 +25,21 @@ from evener.protocols.wire import Review, ReviewRequest
 ATTEMPTS = 3
 
 
+@runtime_checkable
+class Informed(Protocol):
+    """A reviewer that reads a K."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What it reads."""
+        ...
+
+
 class HarnessingAgent(Peer):
     """Answers for all `reviewers`, each by its digest, in the action space of one target.
 
-    A review takes at most `timeout_s` seconds, or counts as an attempt that failed.
+    A review takes at most `timeout_s` seconds, or counts as an attempt that failed. Raises
+    ConfigError for a reviewer whose K is for another target.
     """
 
     def __init__(
@@ -38,6 +51,15 @@ class HarnessingAgent(Peer):
         timeout_s: float = 300.0,
     ) -> None:
         super().__init__()
+        reviewers = tuple(reviewers)
+        for reviewer in reviewers:
+            if isinstance(reviewer, Informed) and reviewer.knowledge.target != space.digest:
+                raise ConfigError(
+                    f"the reviewer {reviewer.name} reads {reviewer.knowledge.name!r}, which is for "
+                    f"another target harness than {space.target.name}",
+                    where="review",
+                    remedy="adapt the harness for this target",
+                )
         self._reviewers = {reviewer.digest: reviewer for reviewer in reviewers}
         self._space = space
         self._log = log
@@ -122,8 +144,8 @@ class HarnessingAgent(Peer):
             "hint_faults": list(said.hint_faults),
             "faults": [*faults],
             "attempts": min(len(faults) + 1, ATTEMPTS),
-            "calls": usage.calls + usage.cached_calls,
-            "tokens": usage.prompt_tokens + usage.completion_tokens,
+            "calls": usage.made,
+            "tokens": usage.read + usage.written,
             "seconds": seconds,
         }
         if given.decision == "REPLACE":

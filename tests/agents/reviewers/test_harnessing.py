@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from evener.agents.harness.load import parse_yaml
+from evener.agents.harnessing import HarnessingAgent
+from evener.agents.record.memory import MemoryLog
 from evener.agents.reviewers.opinion import Opinion
+from evener.agents.reviewers.recipe import RecipeReviewer
 from evener.agents.reviewers.space import ActionSpace
-from evener.protocols.error import BudgetError, HarnessError, InfraError
+from evener.protocols.error import BudgetError, ConfigError, HarnessError, InfraError
 from evener.protocols.harness import Harness
+from evener.protocols.knowledge import Knowledge
 from evener.protocols.model import Usage
 from evener.protocols.wire import Review, ReviewRequest
 
@@ -147,3 +151,11 @@ def test_a_replacement_is_held_to_the_protocol_even_where_the_target_forgives() 
     )
     assert ActionSpace(lenient).fault(f"Sure: {CALL}").startswith("call_like_text")
     assert ActionSpace(lenient).fault(CALL) == ""
+
+
+def test_a_k_for_another_target_is_refused_before_any_episode(
+    knowledge: Knowledge, space: ActionSpace
+) -> None:
+    other = knowledge.model_copy(update={"target": "0" * 64})
+    with pytest.raises(ConfigError, match="'K', which is for another target"):
+        HarnessingAgent([RecipeReviewer(other, space)], space, MemoryLog())
