@@ -20,7 +20,7 @@ from evener.agents.record.run import RunFolder
 from evener.agents.rollouts import Rollouts
 from evener.agents.student import Student
 from evener.contender import Contender
-from evener.measure import SEALED, measure
+from evener.measure import SEALED, look, measure
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.error import ConfigError
 from evener.protocols.port import Environment, Progress
@@ -186,8 +186,6 @@ def _look(sides: Sequence[Contender], split: Split) -> dict[str, int]:
     for run in dict.fromkeys(run for side in sides for run in side.runs):
         if split in SEALED:
             with RunFolder.change(run) as folder:
-                before = sum(body["split"] == split for body in folder.record.bodies("look"))
                 labels = " against ".join(side.label for side in sides)
-                folder.record.append("look", {"split": split, "harness": labels, "model": ""})
-            looks[str(run)] = before + 1
+                looks[str(run)] = look(folder.record, split, harness=labels, model="")
     return looks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evener.agents.record.registry import Registry
 from evener.agents.rollouts import Rollouts
-from evener.measure import SEALED, measure
+from evener.measure import look, measure
 from evener.parts import Parts
 from evener.protocols.summary import Cell
 from evener.protocols.task import Split
@@ -30,11 +30,7 @@ async def evaluate(
         name, harness = registry.head() if version == "HEAD" else (version, registry.get(version))
         team.check(harness)
         ref = await team.serve(model)
-        record = team.folder.record
-        looks = 0
-        if split in SEALED:
-            looks = 1 + sum(body["split"] == split for body in record.bodies("look"))
-            record.append("look", {"split": split, "harness": name, "model": str(ref)})
+        looks = look(team.folder.record, split, harness=name, model=str(ref))
         found, _ = await measure(
             Rollouts(team.bus, progress=parts.progress),
             team.folder,
