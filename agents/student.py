@@ -170,8 +170,8 @@ def reference(trajectory: Trajectory, digest: str, *, reused: bool) -> EpisodeRe
         kind=trajectory.task.kind,
         outcome=trajectory.outcome,
         reward=trajectory.reward,
-        prompt_tokens=trajectory.usage.prompt_tokens,
-        completion_tokens=trajectory.usage.completion_tokens,
-        calls=trajectory.usage.calls + trajectory.usage.cached_calls,
+        prompt_tokens=trajectory.usage.read,
+        completion_tokens=trajectory.usage.written,
+        calls=trajectory.usage.made,
         reused=reused,
     )

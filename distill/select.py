@@ -35,7 +35,7 @@ def select(trajectories: Sequence[Trajectory], *, per_task: int = 1) -> Selectio
             tasks.setdefault(trajectory.task.id, []).append(trajectory)
     kept: list[Trajectory] = []
     for runs in tasks.values():
-        runs.sort(key=lambda run: (run.key.attempt, run.usage.completion_tokens, run.id))
+        runs.sort(key=lambda run: (run.key.attempt, run.usage.written, run.id))
         kept += runs[:per_task]
         if len(runs) > per_task:
             refused["other_run_of_task"] += len(runs) - per_task

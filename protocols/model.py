@@ -72,14 +72,35 @@ class StopReason(StrEnum):
 
 
 class Usage(Wire):
-    """What calls cost. `seconds` is wall-clock time; `cost_usd` is None where unknown, never 0."""
+    """What calls cost. `seconds` is wall-clock time; `cost_usd` is None where unknown, never 0.
+
+    Calls answered from memory, and their tokens, stand apart: they cost nothing, and which they are
+    depends on what was asked before. What an episode would cost anew is `made`, `read`, `written`.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_calls: int = 0
+    cached_prompt_tokens: int = 0
+    cached_completion_tokens: int = 0
     seconds: float = 0.0
     cost_usd: float | None = None
+
+    @property
+    def made(self) -> int:
+        """Calls, cached ones too."""
+        return self.calls + self.cached_calls
+
+    @property
+    def read(self) -> int:
+        """Prompt tokens of all calls, cached ones too."""
+        return self.prompt_tokens + self.cached_prompt_tokens
+
+    @property
+    def written(self) -> int:
+        """Generated tokens of all calls, cached ones too."""
+        return self.completion_tokens + self.cached_completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         """Sums; a cost that is unknown on either side stays unknown unless that side is empty."""
@@ -90,6 +111,8 @@ class Usage(Wire):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_calls=self.cached_calls + other.cached_calls,
+            cached_prompt_tokens=self.cached_prompt_tokens + other.cached_prompt_tokens,
+            cached_completion_tokens=self.cached_completion_tokens + other.cached_completion_tokens,
             seconds=self.seconds + other.seconds,
             cost_usd=sum(known) if known and len(known) == len(costs) else None,
         )

@@ -5,7 +5,8 @@ from evener.protocols.trajectory import Outcome
 
 
 class EpisodeRef(Wire):
-    """A finished episode: where its body is, and what most readers want to know of it."""
+    """A finished episode: where its body is, and what most readers want to know of it. Calls and
+    tokens are all that it took, those answered from memory too: equal episodes say the same."""
 
     trajectory: str
     episode: str

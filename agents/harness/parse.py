@@ -61,7 +61,7 @@ def _read(
 ) -> tuple[list[Shape], bool]:
     limit = harness.middleware.loop.max_reply_tokens
     # a reviewer's text is whole: what it cost to sample the one it replaced says nothing of it
-    full = reply.author == "student" and reply.usage.completion_tokens >= limit
+    full = reply.author == "student" and reply.usage.written >= limit
     native = harness.middleware.protocol.format == "native"
     if reply.stop_reason is StopReason.LENGTH or (full and native and reply.calls):
         raise Unread("cut_by_length", f"the reply was cut at {limit} tokens")

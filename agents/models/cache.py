@@ -143,4 +143,9 @@ class CachedModel:
 
 
 def _cached(reply: Reply) -> Reply:
-    return reply.model_copy(update={"usage": Usage(cached_calls=1)})
+    usage = Usage(
+        cached_calls=1,
+        cached_prompt_tokens=reply.usage.read,
+        cached_completion_tokens=reply.usage.written,
+    )
+    return reply.model_copy(update={"usage": usage})

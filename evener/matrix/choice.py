@@ -73,4 +73,4 @@ def faults(episode: Trajectory) -> int:
 
 def calls(episode: Trajectory) -> int:
     """Model calls, cached ones included."""
-    return episode.usage.calls + episode.usage.cached_calls
+    return episode.usage.made

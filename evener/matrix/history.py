@@ -162,7 +162,7 @@ def _calls(record: Record) -> dict[str, float]:
         digests = body["episodes"]
         if body["split"] == "test" and "spent" not in body and isinstance(digests, list):
             usages = [record.get(Trajectory, str(digest)).usage for digest in digests]
-            calls = sum(usage.calls + usage.cached_calls for usage in usages)
+            calls = sum(usage.made for usage in usages)
             found[str(body["name"])] = calls / max(1, len(usages))
     return found
 

@@ -40,8 +40,8 @@ def cell(
         high=rate.high,
         coverage=len(scored) / len(trajectories) if trajectories else 0.0,
         tool_error_rate=tool_error_rate(scored),
-        calls=sum(t.usage.calls + t.usage.cached_calls for t in paid),
-        tokens=sum(t.usage.completion_tokens for t in paid),
+        calls=sum(t.usage.made for t in paid),
+        tokens=sum(t.usage.written for t in paid),
         cpu_seconds=cpu_seconds,
         seed=seed,
     )

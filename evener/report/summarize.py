@@ -35,7 +35,7 @@ def _line(entry: JsonObject, verdict: Verdict) -> VerdictLine:
         n_in=inside.n if inside else 0,
         n_out=outside.n if outside else 0,
         coverage=verdict.coverage,
-        rollouts=verdict.rollouts,
+        rollouts=verdict.rollouts + verdict.reused,  # a trial run again says what the first said
         reason=verdict.reason,
     )
 

@@ -34,7 +34,17 @@ async def test_an_equal_request_is_answered_from_the_cache_and_costs_nothing() -
     first = await cached.complete(ask("a"))
     second = await cached.complete(ask("a"))
     assert first.usage.calls == 1
-    assert second.usage == Usage(cached_calls=1)
+    assert second.usage == Usage(cached_calls=1, cached_prompt_tokens=7, cached_completion_tokens=2)
+    assert (second.usage.made, second.usage.read, second.usage.written) == (1, 7, 2)
+    assert first.usage + second.usage == Usage(
+        calls=1,
+        prompt_tokens=7,
+        completion_tokens=2,
+        seconds=0.1,
+        cached_calls=1,
+        cached_prompt_tokens=7,
+        cached_completion_tokens=2,
+    )
     assert second.model_copy(update={"usage": first.usage}) == first
     assert len(model.requests) == 1
 
@@ -129,5 +139,5 @@ async def test_adapters_of_a_cached_engine_have_replies_of_their_own(
     other = await adapted.complete(ask("a"))
     assert base.token_ids != other.token_ids
     assert (await adapted.complete(ask("a"))).token_ids == other.token_ids
-    assert (await adapted.complete(ask("a"))).usage == Usage(cached_calls=1)
+    assert (await adapted.complete(ask("a"))).usage.cached_calls == 1
     await cached.close()
