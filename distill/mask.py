@@ -40,6 +40,19 @@ def cut(ids: Tokens, spans: Sequence[Span], *, max_tokens: int) -> tuple[Tokens,
     return (ids[: whole[-1][1]], whole) if whole else ((), [])
 
 
+def without(spans: Sequence[Span], holes: Sequence[Span]) -> list[Span]:
+    """What is left of the spans outside the holes, in order."""
+    left = list(spans)
+    for low, high in holes:
+        left = [
+            (start, end)
+            for a, b in left
+            for start, end in ((a, min(b, low)), (max(a, high), b))
+            if start < end
+        ]
+    return left
+
+
 def labels(ids: Sequence[int], spans: Sequence[Span]) -> list[int]:
     """The ids where they carry the loss, IGNORED elsewhere. Raises ValueError on a bad span."""
     made = [IGNORED] * len(ids)

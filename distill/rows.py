@@ -1,15 +1,18 @@
 """Accepted episodes become rows of token ids, drawn as the serving harness and engine draw them.
 
-Nothing is tokenised again after this. Only replies that the student sampled carry a loss, each
-with its end-of-turn token; worked examples and replies that led to an error never do.
+Nothing is tokenised again after this. Only accepted replies of the episode carry a loss, each with
+its end-of-turn token; worked examples and replies that led to an error never do. Nothing of a
+reviewer's private side may stand in a row: see marker.py.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from evener.agents.harness.replay import View, views
 from evener.agents.models.local.render import Renderer
-from evener.distill.mask import cut, join, runs
+from evener.distill.marker import Markers, Sieve, reasoning_of
+from evener.distill.mask import Span, cut, join, runs, without
 from evener.distill.reasoning import prompt_opens_block, thought_fault
 from evener.distill.settings import SftSettings
 from evener.distill.template import end_of_turn, marked_ids, marked_template
@@ -17,6 +20,7 @@ from evener.protocols.digest import Wire, digest
 from evener.protocols.error import DataError
 from evener.protocols.event import Acted, CallRefused, ParseFailed, Replied
 from evener.protocols.harness import Harness
+from evener.protocols.message import Message
 from evener.protocols.model import StopReason
 from evener.protocols.trajectory import Trajectory
 
@@ -57,6 +61,20 @@ class Refused(Exception):
     """A row or an episode that is not to be trained on, and the reason's name."""
 
 
+class _Turn(NamedTuple):
+    """Prompt and reply as ids, and the stretches of the reply's ids that carry no loss."""
+
+    prompt: list[int]
+    reply: list[int]
+    holes: list[Span]
+
+    @property
+    def masked(self) -> list[Span]:
+        """The stretches, counted from the prompt's first token."""
+        at = len(self.prompt)
+        return [(at + start, at + end) for start, end in self.holes]
+
+
 def build_rows(
     episodes: Sequence[Trajectory],
     harness: Harness,
@@ -64,8 +82,10 @@ def build_rows(
     *,
     settings: SftSettings,
     model: str,
+    markers: Markers | None = None,
 ) -> RowSet:
-    """The rows of accepted episodes as `harness` would have shown them.
+    """The rows of accepted episodes as `harness` would have shown them, without any in which one of
+    `markers` stands.
 
     Raises DataError for a harness or a chat template that no row can be drawn with.
     """
@@ -75,7 +95,7 @@ def build_rows(
             where=f"harness {harness.name}, middleware.protocol.format",
             remedy="train under a harness whose protocol is json or hermes",
         )
-    builder = _Builder(harness, renderer, settings, model)
+    builder = _Builder(harness, renderer, settings, model, markers or Markers())
     for episode in episodes:
         builder.add(episode)
     return RowSet(
@@ -87,7 +107,12 @@ def build_rows(
 
 class _Builder:
     def __init__(
-        self, harness: Harness, renderer: Renderer, settings: SftSettings, model: str
+        self,
+        harness: Harness,
+        renderer: Renderer,
+        settings: SftSettings,
+        model: str,
+        markers: Markers,
     ) -> None:
         self.rows: list[Row] = []
         self.refused: Counter[str] = Counter()
@@ -95,6 +120,7 @@ class _Builder:
         self._harness = harness
         self._renderer = renderer
         self._settings = settings
+        self._private = Sieve(markers)
         self._end = end_of_turn(renderer, model=model)
         self._ends = {self._end, renderer.tokenizer.eos_token_id}
         self._seen: set[str] = set()
@@ -106,6 +132,7 @@ class _Builder:
         shown = views(self._harness, episode)
         try:
             taught = self._taught(shown, episode)
+            self._check_private(taught, episode)
             turns = [self._tokens(view) for view in taught]
         except Refused as refusal:
             self.refused[str(refusal)] += 1
@@ -113,10 +140,11 @@ class _Builder:
         if not turns:
             self.refused["no_trainable_token"] += 1
         done = 0
-        for ids, spans in join(turns):
+        for ids, spans in join((turn.prompt, turn.reply) for turn in turns):
+            holes = [hole for turn in turns[done : done + len(spans)] for hole in turn.masked]
             done += len(spans)
             try:
-                self._keep(episode, taught[done - 1], ids, spans)
+                self._keep(episode, taught[done - 1], ids, spans, holes)
             except Refused as refusal:
                 self.refused[str(refusal)] += 1
 
@@ -137,11 +165,39 @@ class _Builder:
                 self.untrained[why] += 1
         return taught
 
-    def _tokens(self, view: View) -> tuple[list[int], list[int]]:
+    def _check_private(self, taught: Sequence[View], episode: Trajectory) -> None:
+        """Refuse an episode in which something of the reviewers' side can be read."""
+        prompt = episode.task.prompt
+        for view in taught:
+            if self._private.was_replaced(episode.id, view.turn, view.response.content):
+                raise Refused("private_marker")
+        messages = {m for view in taught for m in (*_plain(view.context), *_plain([view.response]))}
+        for content, sampled in messages:
+            if self._private.repeats(content, prompt=prompt):
+                raise Refused("private_marker")
+            if sampled and self._private.names_tool(content, prompt=prompt):
+                raise Refused("private_marker")
+
+    def _holes(self, content: str) -> list[Span]:
+        """The ids of a replacement in which its reviewer speaks. Refuses one where that is not
+        reasoning before the call, or is all there is."""
+        spoken = self._private.voiced(content)
+        if not spoken:
+            return []
+        reasoning, start = reasoning_of(content)
+        spoken = self._private.voiced(reasoning)
+        if self._private.voiced(content[start:]) or not content[start:].strip():
+            raise Refused("private_marker")
+        places = self._renderer.places(content)
+        inside = [any(a < high and low < b for low, high in spoken) for a, b in places]
+        return runs(inside)
+
+    def _tokens(self, view: View) -> _Turn:
         """Prompt and reply as ids: sampled ids where they are known, else those of the text."""
         text = self._renderer.text(view.context)
         content = self._renderer.defuse(view.response.content)
         sampled = list(view.response.token_ids or ())
+        holes: list[Span] = []
         if sampled:
             said = self._renderer.decode(sampled)
             if not said.rstrip().endswith(view.response.content.rstrip()):
@@ -149,13 +205,20 @@ class _Builder:
             reply = sampled if sampled[-1] in self._ends else [*sampled, self._end]
         else:
             said = content
+            if view.response.origin == "reviewer":
+                holes = self._holes(content)
             reply = [*self._renderer.encode(content), self._end]
         if thought_fault(said, opened=prompt_opens_block(text)) is not None:
             raise Refused("misplaced_thoughts")
-        return self._renderer.encode(text), reply
+        return _Turn(self._renderer.encode(text), reply, holes)
 
     def _keep(
-        self, episode: Trajectory, last: View, ids: tuple[int, ...], spans: list[tuple[int, int]]
+        self,
+        episode: Trajectory,
+        last: View,
+        ids: tuple[int, ...],
+        spans: list[Span],
+        holes: list[Span],
     ) -> None:
         if self._marked is not None:
             self._second_opinion(last, ids, spans)
@@ -163,6 +226,7 @@ class _Builder:
             if self._settings.overlong == "refuse":
                 raise Refused("too_long")
             ids, spans = cut(ids, spans, max_tokens=self._settings.max_tokens)
+        spans = without(spans, holes)
         if not spans:
             raise Refused("no_trainable_token")
         content = digest([list(ids), [list(span) for span in spans]])
@@ -189,6 +253,11 @@ class _Builder:
         marked = set(runs(marks[: len(ids)]))
         if tuple(drawn[: len(ids)]) != ids or not marked.issuperset(spans):
             raise Refused("mask_mismatch")
+
+
+def _plain(messages: Sequence[Message]) -> list[tuple[str, bool]]:
+    """Text of each message, and whether a model wrote it in this episode."""
+    return [(message.content, message.sampled) for message in messages]
 
 
 def _faulty_turns(episode: Trajectory) -> dict[int, str]:

@@ -25,6 +25,7 @@ from evener.distill.adapter import (
     seal,
     set_aside,
 )
+from evener.distill.marker import Markers
 from evener.distill.process import run_worker
 from evener.distill.rows import RowSet, build_rows
 from evener.distill.select import EpisodeRefusal, select
@@ -47,7 +48,8 @@ Progress = Callable[[JsonObject], None]
 
 
 class TrlFineTuner:
-    """Trains LoRA adapters on the model in `model`, each in a process of its own."""
+    """Trains LoRA adapters on the model in `model`, each in a process of its own. No row in which
+    one of `markers` stands is trained on."""
 
     def __init__(
         self,
@@ -56,12 +58,14 @@ class TrlFineTuner:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
+        markers: Markers | None = None,
     ) -> None:
         check_folder(model)
         self._model = model.resolve()
         self._settings = settings or SftSettings()
         self._threads = threads if threads is not None else default_threads()
         self._progress = progress
+        self._markers = markers
         self._renderer: Renderer | None = None
 
     async def train(
@@ -122,6 +126,7 @@ class TrlFineTuner:
             self.renderer,
             settings=self._settings,
             model=self._model.name,
+            markers=self._markers,
         )
         refused = Counter(chosen.refused) + Counter(made.refused)
         return made.model_copy(update={"refused": dict(refused)})

@@ -79,6 +79,23 @@ class Renderer:
             ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of `encode(text)` stands in the text, as half-open character ranges.
+
+        ModelError where the tokenizer cannot say.
+        """
+        try:
+            with self._lock:
+                found: list[tuple[int, int]] = self.tokenizer(
+                    text, add_special_tokens=False, return_offsets_mapping=True
+                )["offset_mapping"]
+        except NotImplementedError as error:
+            raise ModelError(
+                "the model's tokenizer cannot say where its tokens stand in a text",
+                remedy="use a fast tokenizer (tokenizer.json)",
+            ) from error
+        return [(int(start), int(end)) for start, end in found]
+
     def ids(
         self,
         messages: Sequence[Message],
