@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from evener.agents.pattern import Background
 from evener.agents.pattern.lexical import LEAK_GRAM, tokens
-from evener.agents.supply import Supply
+from evener.agents.trials.supply import Supply
 from evener.protocols.error import DataError, PatchError
 from evener.protocols.harness import Harness
 from evener.protocols.patch import Patch

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from evener.agents.attempt import Attempt
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
-from evener.agents.supply import up_to
+from evener.agents.trials.supply import up_to
 from evener.protocols.attribution import Proposal
 from evener.protocols.harness import Harness
 from evener.protocols.reference import EpisodeRef

@@ -7,10 +7,10 @@ It knows held_in and held_out and nothing else, and every episode it asks for ha
 import asyncio
 from typing import ClassVar
 
-from evener.agents.arms import Arms
 from evener.agents.bus import Peer, answers
 from evener.agents.pattern import Background
-from evener.agents.trial import Trial
+from evener.agents.trials.arms import Arms
+from evener.agents.trials.trial import Trial
 from evener.protocols.port import Environment, Gate, Progress, Store
 from evener.protocols.wire import TrialFinished, TrialRequest
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evener.agents.plan import derive
 from evener.agents.run import Run, Standing
-from evener.agents.supply import up_to
+from evener.agents.trials.supply import up_to
 from evener.protocols.interval import Interval, paired
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Split

@@ -1,7 +1,7 @@
 """Whether a plan can come to anything: tasks enough in every split, rollouts enough for a trial."""
 
 from evener.agents.plan import Plan
-from evener.agents.trial import REPEATS
+from evener.agents.trials.trial import REPEATS
 from evener.choose import choose_gate
 from evener.config import RunConfig
 from evener.protocols.error import ConfigError

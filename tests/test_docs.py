@@ -16,8 +16,8 @@ import yaml
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.harness.load import parse_yaml
 from evener.agents.hooks.table import TABLE, bind
-from evener.agents.supply import Supply
-from evener.agents.trial import REPEATS
+from evener.agents.trials.supply import Supply
+from evener.agents.trials.trial import REPEATS
 from evener.cli import commands
 from evener.cli.app import app
 from evener.config import RunConfig, parse

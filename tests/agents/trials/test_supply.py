@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evener.agents.supply import Supply
+from evener.agents.trials.supply import Supply
 from evener.protocols.error import DataError
 from evener.protocols.port import Session
 from evener.protocols.task import Split, Task

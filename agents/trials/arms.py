@@ -11,7 +11,7 @@ from typing import Literal
 from evener.agents.bus import Peer
 from evener.agents.plan import derive
 from evener.agents.rollouts import together
-from evener.agents.supply import Draw
+from evener.agents.trials.supply import Draw
 from evener.protocols.port import Progress
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose

@@ -10,11 +10,11 @@ there V_in is all of held_in. V_out is all of held_out.
 import math
 from typing import Literal
 
-from evener.agents.arms import Arms
 from evener.agents.gates.sample import delta
 from evener.agents.pattern import Background, signatures
 from evener.agents.plan import derive
-from evener.agents.supply import Draw, Supply
+from evener.agents.trials.arms import Arms
+from evener.agents.trials.supply import Draw, Supply
 from evener.protocols.harness import Harness
 from evener.protocols.port import Environment, Gate, Store
 from evener.protocols.reference import EpisodeRef
