@@ -144,8 +144,8 @@ class RoleUse(Wire):
 
 
 class BudgetUse(Wire):
-    """What the run used: by role, and CPU-seconds of the process tree over all its sessions; seconds
-    include those of the runs beside it in `arms/`."""
+    """What the run used: by role, and CPU-seconds of the process tree over all its sessions; those
+    of the runs beside it in `arms/` are included."""
 
     by_role: dict[str, RoleUse] = {}
     cpu_seconds: float = 0.0
@@ -154,16 +154,59 @@ class BudgetUse(Wire):
 
 
 class Recovery(Wire):
-    """How far the distilled student shows a pattern of the harness that was taken off."""
+    """How far the distilled student shows a pattern of the harness that was taken off.
+
+    `support` counts the tasks where, in replicate A, base + h* shows the pattern and base + h does
+    not. All else is of replicate B on these tasks. `base`, `with_harness`, `distilled` and
+    `control` (trained on the action format alone) are rates among the episodes that offer the
+    occasion. `paper` is the share of the support where distilled + h shows the pattern; `recovered`
+    the corrected figure (distilled - base) / (with_harness - base), with `low` and `high`.
+    `group` is the pattern that stands for this one, whose support is nearly the same; `note` says
+    why a figure is missing. `coverage` is the share of the support that was run in all arms.
+    """
 
     pattern: str
+    part: str = ""
+    conditional: bool = False
     support: int
-    base: float
-    with_harness: float
-    distilled: float
-    recovered: float
-    low: float
-    high: float
+    base: float | None = None
+    with_harness: float | None = None
+    distilled: float | None = None
+    control: float | None = None
+    paper: float | None = None
+    paper_low: float | None = None
+    paper_high: float | None = None
+    recovered: float | None = None
+    low: float | None = None
+    high: float | None = None
+    group: str = ""
+    coverage: float = 1.0
+    note: str = ""
+
+
+class MeanFigure(Wire):
+    """A mean over `patterns` patterns, with bounds over tasks; None where there is none."""
+
+    patterns: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class RecoveryMeans(Wire):
+    """Over the patterns that count: support of ten or more, one of those that come to the same.
+    `paper` and `recovered` are of the distilled student, `control_*` of the one trained on the
+    action format alone. `tasks` are all that any support has; `detectors` is the frozen digest."""
+
+    paper: MeanFigure = MeanFigure()
+    recovered: MeanFigure = MeanFigure()
+    control_paper: MeanFigure = MeanFigure()
+    control_recovered: MeanFigure = MeanFigure()
+    conditional: int = 0
+    tasks: int = 0
+    seed: int = 0
+    detectors: str = ""
+    note: str = ""
 
 
 class Summary(Wire):
@@ -186,6 +229,7 @@ class Summary(Wire):
     controls: tuple[Control, ...] = ()
     arms: tuple[Arm, ...] = ()
     recovery: tuple[Recovery, ...] = ()
+    recovery_means: RecoveryMeans | None = None
     rows: Rows = Rows()
     budget: BudgetUse = Field(default_factory=BudgetUse)
     head: str = ""
