@@ -2,17 +2,21 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from evener.agents.models.scripted import ScriptedModel
+from evener.agents.reviewers.account import count_reviews
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.own import OwnReviewer
 from evener.agents.reviewers.space import ActionSpace
+from evener.environments.storefront import Storefront
 from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.model import Request
+from evener.protocols.task import Task
 from evener.protocols.wire import ReviewRequest
 
 About = Callable[..., ReviewRequest]
@@ -123,3 +127,46 @@ def test_k_must_be_of_the_harness_that_is_read(
 ) -> None:
     with pytest.raises(ConfigError, match="made of another harness"):
         OwnReviewer(model, target, knowledge, space)
+
+
+async def test_a_student_that_only_h_star_helps_solves_under_h_while_it_is_reviewed(
+    shop: Callable[..., Any],
+    optimized: Harness,
+    target: Harness,
+    knowledge: Knowledge,
+    space: ActionSpace,
+    tasks: dict[str, Task],
+) -> None:
+    def helped(request: Request) -> str:
+        """Knows what to do under h* and hands in nonsense elsewhere."""
+        at = max(i for i, m in enumerate(request.messages) if m.content in plans)
+        told = [m.content for m in request.messages[at + 1 :] if m.role == "user"]
+        if "last result" not in request.messages[0].content:  # a note of h*
+            return call("final", answer=-1)
+        plan = plans[request.messages[at].content]
+        return plan[len(told)] if len(told) < len(plan) else call("final", answer=float(told[-1]))
+
+    plans: dict[str, list[str]] = {}
+    for kind, task in tasks.items():
+        steps = [made for made in Storefront().gold(task) if made.name != "final"]
+        lines = [call(made.name, **made.arguments) for made in steps]
+        if kind == "price":
+            quantity = int(str(steps[1].arguments["expression"]).split("*")[0])
+            lines = [call("quote", item=steps[0].arguments["item"], quantity=quantity)]
+        elif kind == "convert":
+            # a spelling that h* forgives and h does not
+            spelt = str(steps[0].arguments["to"]).title()
+            lines = [call("convert_any", **{**steps[0].arguments, "to": f" {spelt}"})]
+        plans[task.prompt] = lines
+    base = ScriptedModel(helped, name="base")
+    reviewer = OwnReviewer(base, optimized, knowledge, space)
+    for kind, task in tasks.items():
+        async with shop(helped, reviewer) as here:
+            alone = await here.play(target, task)
+            reviewed = await here.play(target, task, review=reviewer.digest)
+            counts = count_reviews(here.reviews)
+        assert not alone.solved
+        assert reviewed.solved, kind
+        assert counts.given_up == 0
+        assert {m.origin for m in reviewed.messages if m.sampled} == {"reviewer"}
+        assert "quote" not in reviewed.model_dump_json()

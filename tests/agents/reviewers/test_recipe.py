@@ -5,12 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
+from evener.agents.knowledge.adapt import adapt
+from evener.agents.pattern.background import published
 from evener.agents.reviewers.extract import extracted
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.recipe import RecipeReviewer
 from evener.agents.reviewers.space import ActionSpace
+from evener.environments.storefront import Storefront
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
+from evener.protocols.task import Split
 from evener.protocols.wire import ReviewRequest
 
 About = Callable[..., ReviewRequest]
@@ -104,3 +108,20 @@ def test_only_what_one_type_settles_is_taken_from_a_text(knowledge: Knowledge) -
     assert extracted(quote, "two numbers, 3 and 4") == {}
     # two units of one list: which is which, no type says
     assert extracted(convert, "Convert 3.5 feet into meters.") == {"value": 3.5}
+
+
+async def test_a_right_plan_is_left_alone_by_the_k_that_is_made_of_the_desks_harnesses(
+    optimized: Harness, target: Harness, about: About
+) -> None:
+    desk = Storefront()
+    background = await published(desk)
+    space = ActionSpace(target, background.actions)
+    reviewer = RecipeReviewer(adapt(optimized, target, background), space)
+    for task in desk.tasks(Split.MINE, count=16, seed=4):
+        session = await desk.open(task, seed=4)
+        told: list[str] = []
+        for made in desk.gold(task):
+            text = call(made.name, **made.arguments)
+            said = await reviewer.review(about(text, *told, prompt=task.prompt))
+            assert said.decision == "PASS", (task.prompt, text, said)
+            told += [text, (await session.act(made)).text]
