@@ -15,7 +15,8 @@ class Search(Wire):
 
     `iterations` (K) trials a round; `mine_tasks` are run to find failures; of rival proposals each
     is run on `race_tasks` of those failures to begin with, and those that are ahead on more, up to
-    `race_rollouts` episodes in all; `proposals` bounds what the critic may offer at once. One patch
+    `race_rollouts` episodes in all; `proposals` bounds what may be offered at
+    once. One patch
     has at most `edits` edits in the first round, and `shrink` of that in each later one. What a
     student may be shown before its task grows by `growth` characters at most over the whole run.
     After training, `lighter` trials of a smaller harness are made.

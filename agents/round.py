@@ -89,7 +89,8 @@ class Round:
         candidates += removals(harness, unused, background=run.background)
         if candidates:
             with run.spending(number, "lighter"):
-                self.standing = await lighten(run, number, self.standing, candidates)
+                few = candidates[: run.plan.search.proposals]
+                self.standing = await lighten(run, number, self.standing, few)
 
     async def _watch(self) -> None:
         run, number = self._run, self._number

@@ -107,8 +107,16 @@ def of_run(folder: RunFolder) -> RunConfig:
     try:
         return RunConfig.model_validate_json(canonical(folder.manifest.config))
     except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise RunError(
+                f"its configuration has {key}, which this evener does not know",
+                where=str(folder.path / "manifest.json"),
+                remedy="read it with the evener that made it, or begin another run",
+            ) from None
         raise RunError(
-            f"its configuration is damaged: {error.errors()[0]['msg']}",
+            f"its configuration is damaged: {key}: {first['msg']}",
             where=str(folder.path / "manifest.json"),
             remedy="restore it, or begin another run",
         ) from None

@@ -32,28 +32,38 @@ def estimate(
     plan: Plan, *, arms: int, per_episode: float | None = None, per_row: float = 0.0
 ) -> Estimate:
     """Bounds for a plan with `arms` extra harnesses in the sealed test."""
-    search, training = plan.search, plan.training
+    search, training, trials = plan.search, plan.training, plan.trials
     trained = training.method != "none"
     rounds = plan.rounds
+    tried = search.iterations + int(trials.confirm and search.iterations > 0) + int(trained)
+    # with the same weights throughout there is something to take out after two idle rounds
+    lightened = (rounds if trained else rounds - 1) if search.lighter else 0
+    ranked = 2 * search.race_tasks * (1 + search.proposals)
     collect = training.collect_tasks * (1 + training.resamples) if trained else 0
     cells = 2 + arms + (2 if trained else 0)
     stages = (
         Stage(name="mining", rollouts=rounds * (1 + search.iterations) * search.mine_tasks),
         Stage(
             name="racing",
-            rollouts=rounds * search.iterations * search.proposals * search.race_tasks,
+            rollouts=rounds * search.iterations * max(search.race_rollouts, search.proposals),
         ),
         Stage(
             name="gate",
-            rollouts=rounds * (search.iterations + int(trained)) * plan.trials.rollouts,
+            rollouts=rounds * tried * trials.rollouts,
         ),
+        Stage(
+            name="lighter harnesses",
+            rollouts=lightened * (ranked + search.lighter * trials.rollouts),
+        ),
+        Stage(name="later looks", rollouts=rounds * 2 * trials.watch),
         Stage(name="collecting", rollouts=rounds * collect),
         Stage(
             name="sealed test",
             rollouts=cells * (plan.evaluation.test_tasks + plan.evaluation.ood_tasks),
         ),
     )
+    used = tuple(stage for stage in stages if stage.rollouts)
     total = sum(stage.rollouts for stage in stages)
     rows = rounds * training.collect_tasks if trained else 0
     cost = None if per_episode is None else total * per_episode + rows * per_row
-    return Estimate(stages=stages, rollouts=total, training_rows=rows, cpu_seconds=cost)
+    return Estimate(stages=used, rollouts=total, training_rows=rows, cpu_seconds=cost)

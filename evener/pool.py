@@ -55,7 +55,6 @@ def pool(runs: Sequence[Path]) -> PooledSummary:
         )
         comparisons += [one for one in made if one is not None]
     seeds = tuple(run.summary.seed for run in found)
-    drawn = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds pooled"
     verdicts = found[0].summary.verdicts if len(found) == 1 else ()
     return PooledSummary(
         runs=tuple(run.summary for run in found),
@@ -64,8 +63,19 @@ def pool(runs: Sequence[Path]) -> PooledSummary:
         comparisons=tuple(comparisons),
         cpu_seconds=round(sum(run.summary.budget.cpu_seconds for run in found), 1),
         notes=(*notes, *_missing(found, names), *_refused(found)),
-        verdict_sentence=sentence(cells, comparisons, verdicts, drawn=drawn),
+        verdict_sentence=sentence(cells, comparisons, verdicts, drawn=_drawn(seeds, comparisons)),
     )
+
+
+def _drawn(seeds: Sequence[int], comparisons: Sequence[PooledComparison]) -> str:
+    """The seeds that the figure of the whole against its beginning stands on."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    whole = {c.a: c for c in comparisons if (c.b, c.split) == ("base+seed", "test")}
+    figure = whole.get("trained+evolved") or whole.get("base+evolved")
+    if figure is None or len(figure.seeds) == len(seeds):
+        return f"{len(seeds)} seeds pooled"
+    return f"{len(figure.seeds)} of {len(seeds)} seeds"
 
 
 def _read(path: Path) -> _Run:

@@ -48,8 +48,13 @@ async def study(
 
 def report(out: Path, *, command: str) -> PooledSummary:
     """Pool the seeds that are there, as far as each has come, and write the page."""
-    runs = [run for run in out.glob("seed-*") if (run / "manifest.json").exists()]
-    runs.sort(key=lambda run: int(run.name.removeprefix("seed-")))
+    numbered = {run: run.name.removeprefix("seed-") for run in out.glob("seed-*")}
+    runs = [
+        run
+        for run, number in numbered.items()
+        if number.isdecimal() and (run / "manifest.json").exists()
+    ]
+    runs.sort(key=lambda run: int(numbered[run]))
     pooled = pool(runs)
     manifest = Manifest.load(runs[0] / "manifest.json")
     write_atomically(out / "pooled.json", pooled.model_dump_json(indent=1) + "\n")

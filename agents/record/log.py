@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evener.agents.record.schema import Database, Row
 from evener.protocols.digest import JsonObject, canonical
+from evener.protocols.error import RunError
 
 PAGE = 500  # rows fetched at once, so that a slow reader holds no transaction open
 
@@ -46,8 +47,16 @@ class EventLog:
             (after, *kinds),
         ):
             for row in page:
-                yield _entry(row)
+                yield self._entry(row)
             after = page[-1][0]
+
+    def _entry(self, row: Row) -> Entry:
+        seq, at, session, kind, body = row
+        try:
+            return Entry(seq, at, session, kind, json.loads(body))
+        except ValueError as error:
+            where = f"{self._database.path}: entry {seq}"
+            raise RunError(f"damaged: {error}", where=where) from error
 
     def bodies(self, *kinds: str) -> Iterator[JsonObject]:
         """The bodies alone."""
@@ -58,11 +67,6 @@ def latest(bodies: Iterable[JsonObject], *fields: str) -> list[JsonObject]:
     """The last body with each value of `fields`, in the order of the first ones: a resumed run logs
     a stage again, and what it found then counts."""
     return [*{tuple(body[field] for field in fields): body for body in bodies}.values()]
-
-
-def _entry(row: Row) -> Entry:
-    seq, at, session, kind, body = row
-    return Entry(seq, at, session, kind, json.loads(body))
 
 
 def _text(body: JsonObject) -> str:

@@ -165,8 +165,14 @@ class Record(EventLog):
             f"SELECT seq, row FROM episodes WHERE seq > ?{where} ORDER BY seq LIMIT {PAGE}",
             (after, *chosen.values()),
         ):
-            for _, row in page:
-                yield EpisodeRow.model_validate_json(row)
+            for seq, row in page:
+                try:
+                    yield EpisodeRow.model_validate_json(row)
+                except ValidationError as error:
+                    raise RunError(
+                        f"damaged: {error.errors()[0]['msg']}",
+                        where=f"{self.database.path}: episode {seq}",
+                    ) from error
             after = page[-1][0]
 
 

@@ -62,11 +62,7 @@ class History:
                     where=str(run),
                     remedy="go on with it first",
                 )
-            start = next(
-                StartRun.model_validate(body["body"])
-                for body in record.bodies("message")
-                if body["type"] == "StartRun"
-            )
+            start = _start(record)
             states = [s.state for s in folder.sessions() if s.state in ("finished", "budget")]
             rounds = _by_round(record.bodies("round_end"))
             return cls(
@@ -122,6 +118,13 @@ class History:
             for one in self.spent
             if (not stages or one.stage in stages) and (chosen is None or one.round in chosen)
         )
+
+
+def _start(record: Record) -> StartRun:
+    for body in record.bodies("message"):
+        if body["type"] == "StartRun":
+            return StartRun.model_validate(body["body"])
+    raise RunError("damaged: the log does not say how it began", where=str(record.database.path))
 
 
 def _by_round(bodies: Iterable[JsonObject]) -> dict[int, JsonObject]:
