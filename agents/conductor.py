@@ -7,18 +7,17 @@ there, so going on after a crash and starting are one code path.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from evener.agents.attempt import Attempt
-from evener.agents.bounds import Guard
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
 from evener.agents.critics.idle import Activity
 from evener.agents.critics.lighter import shown_size
-from evener.agents.learning import try_model
 from evener.agents.pattern import Background
 from evener.agents.plan import Plan
 from evener.agents.rollouts import Rollouts
-from evener.agents.round import Round
-from evener.agents.run import HarnessRegistry, Run, Standing
+from evener.agents.rounds.attempt import Attempt
+from evener.agents.rounds.learning import try_model
+from evener.agents.rounds.round import Round
+from evener.agents.run import Guard, HarnessRegistry, Run, Standing
 from evener.agents.sealed import cells, run_cells
 from evener.protocols.error import BudgetError
 from evener.protocols.harness import Harness

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from evener.agents.bounds import Guard
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer
 from evener.agents.pattern import Background
@@ -15,6 +14,7 @@ from evener.protocols.diff import DiffRecord
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
+from evener.protocols.patch import Patch
 from evener.protocols.port import Environment, Log, Progress, Store
 from evener.protocols.wire import Announcement
 
@@ -40,6 +40,14 @@ class HarnessRegistry(Protocol):
 
     def retreat(self, version: str, /, *, reason: str) -> None:
         """Put an earlier version in force again; for the same reason only once."""
+        ...
+
+
+class Guard(Protocol):
+    """Knows the texts of tasks and keeps them out of harnesses."""
+
+    def fault(self, patch: Patch, harness: Harness, /) -> str:
+        """What the patch repeats, in words; empty where it repeats nothing."""
         ...
 
 

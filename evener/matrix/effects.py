@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from evener.agents.plan import derive
 from evener.agents.record.registry import Registry
+from evener.agents.rounds.watch import difference
 from evener.agents.trials.supply import up_to
-from evener.agents.watch import difference
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
 from evener.protocols.error import HarnessError, PatchError

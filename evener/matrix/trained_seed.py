@@ -5,8 +5,8 @@ no gate: what is reached so needed no search for a harness. Collecting ends earl
 passes in a row over all the tasks that are left solve none of them.
 """
 
-from evener.agents.harvest import harvest
 from evener.agents.plan import derive
+from evener.agents.rounds.harvest import harvest
 from evener.distill.select import select
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evener.agents.race import Entry, Race, winners
 from evener.agents.record.store import Record
 from evener.agents.rollouts import Rollouts
+from evener.agents.rounds.race import Entry, Race, winners
 from evener.progress import Silent
 from evener.protocols.attribution import Proposal
 from evener.protocols.digest import Wire

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from evener.agents.harvest import harvest
 from evener.agents.plan import Training
 from evener.agents.rollouts import Rollouts
+from evener.agents.rounds.harvest import harvest
 from evener.protocols.digest import Wire
 from evener.protocols.model import ModelRef
 from evener.protocols.reference import EpisodeRef

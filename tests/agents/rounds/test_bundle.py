@@ -1,4 +1,4 @@
-from evener.agents.bundle import bundle
+from evener.agents.rounds.bundle import bundle
 from evener.protocols.attribution import Proposal
 from evener.protocols.patch import FieldEdit, Patch
 

@@ -5,8 +5,8 @@ The same path for the critic's patches and for a person's.
 
 from collections.abc import Sequence
 
-from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
+from evener.agents.rounds.judge import enter, judge
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.diff import DiffRecord, Prediction

@@ -4,9 +4,9 @@ A new model is tried under the harness that will serve it, the one its rows were
 If the gate does not accept it, the old model stays.
 """
 
-from evener.agents.harvest import harvest
-from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
+from evener.agents.rounds.harvest import harvest
+from evener.agents.rounds.judge import enter, judge
 from evener.agents.run import Run, Standing
 from evener.protocols.model import ModelRef
 from evener.protocols.task import Split

@@ -7,14 +7,14 @@ same harness.
 
 from collections.abc import Sequence
 
-from evener.agents.attempt import Attempt
-from evener.agents.bounds import Bounds, edit_budget
-from evener.agents.bundle import Bundle, bundle
 from evener.agents.critics.aggregate import edits_digest
-from evener.agents.mining import Mined, mine
 from evener.agents.plan import derive
-from evener.agents.predict import predict, score
-from evener.agents.race import Entry, Race, against, aimed_at, winners
+from evener.agents.rounds.attempt import Attempt
+from evener.agents.rounds.bounds import Bounds, edit_budget
+from evener.agents.rounds.bundle import Bundle, bundle
+from evener.agents.rounds.mining import Mined, mine
+from evener.agents.rounds.predict import predict, score
+from evener.agents.rounds.race import Entry, Race, against, aimed_at, winners
 from evener.agents.run import Run, Standing
 from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.diff import Prediction

@@ -6,8 +6,8 @@ lightest that keeps up goes to the gate as `simplify`: not worse on either side,
 
 from collections.abc import Sequence
 
-from evener.agents.attempt import Attempt
 from evener.agents.plan import derive
+from evener.agents.rounds.attempt import Attempt
 from evener.agents.run import Run, Standing
 from evener.agents.trials.supply import up_to
 from evener.protocols.attribution import Proposal

@@ -1,20 +1,11 @@
 """What a patch of the search may bring in: so many edits, so much to read, and no task's text."""
 
-from typing import Protocol
-
 from evener.agents.critics.lighter import shown_size
 from evener.agents.plan import Search
+from evener.agents.run import Guard
 from evener.protocols.error import PatchError
 from evener.protocols.harness import Harness
 from evener.protocols.patch import Patch
-
-
-class Guard(Protocol):
-    """Knows the texts of tasks and keeps them out of harnesses."""
-
-    def fault(self, patch: Patch, harness: Harness, /) -> str:
-        """What the patch repeats, in words; empty where it repeats nothing."""
-        ...
 
 
 class Bounds:

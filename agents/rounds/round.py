@@ -5,14 +5,14 @@ The standing follows every step at once, so that an exhausted budget loses nothi
 
 from collections.abc import Mapping
 
-from evener.agents.confirm import confirm
 from evener.agents.critics.idle import Activity, activity, idle, removals
 from evener.agents.critics.lighter import lighter
-from evener.agents.learning import learn
-from evener.agents.lighten import lighten
+from evener.agents.rounds.confirm import confirm
+from evener.agents.rounds.learning import learn
+from evener.agents.rounds.lighten import lighten
+from evener.agents.rounds.search import RoundSearch
+from evener.agents.rounds.watch import watch
 from evener.agents.run import Run, Standing
-from evener.agents.search import RoundSearch
-from evener.agents.watch import watch
 from evener.protocols.attribution import Proposal
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef

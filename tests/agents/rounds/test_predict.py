@@ -3,7 +3,7 @@
 import pytest
 
 from evener.agents.harness.load import load
-from evener.agents.predict import Came, predict, score
+from evener.agents.rounds.predict import Came, predict, score
 from evener.environments.storefront import Storefront, harness_path
 from evener.protocols.attribution import Proposal
 from evener.protocols.diff import Prediction

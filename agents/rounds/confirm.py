@@ -4,8 +4,8 @@ Each accepted patch passed a gate that errs now and then, and a round makes many
 divides the error of this one over the rounds; what it does not confirm is rolled back.
 """
 
-from evener.agents.judge import enter, judge
 from evener.agents.plan import derive
+from evener.agents.rounds.judge import enter, judge
 from evener.agents.run import Run, Standing
 from evener.protocols.verdict import Ruling
 
