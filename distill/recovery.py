@@ -8,12 +8,11 @@ task hang together; they say nothing about other patterns than these.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import isnan, nan
 from typing import TypeAlias
 
-from evener.distill.detectors.sighting import Sighting
+from evener.distill.seen import Seen
 from evener.distill.support import LEAST, stand_ins, support, why_few
 from evener.protocols.interval import Interval, bootstrap, wilson
 from evener.protocols.summary import MeanFigure, Recovery, RecoveryMeans
@@ -27,24 +26,14 @@ WIDTH = 12
 EMPTY: Unit = (0,) * WIDTH
 
 
-@dataclass(frozen=True, kw_only=True)
-class Seen:
-    """One pattern in the episodes of all arms. `chosen_*` are replicate A, one episode a task; the
-    others replicate B, on fresh seeds, `control` where there is one."""
+def recovery(
+    seen: Sequence[Seen], *, seed: int, detectors: str = ""
+) -> tuple[tuple[Recovery, ...], RecoveryMeans]:
+    """A line for every pattern, in order, and the means over those that count. `detectors` is the
+    digest that was frozen before training, for the record.
 
-    pattern: str
-    part: str = ""
-    conditional: bool = False
-    chosen_base: Sequence[Sighting]
-    chosen_optimised: Sequence[Sighting]
-    base: Sequence[Sighting]
-    optimised: Sequence[Sighting]
-    distilled: Sequence[Sighting]
-    control: Sequence[Sighting] | None = None
-
-
-def recovery(seen: Sequence[Seen], *, seed: int) -> tuple[tuple[Recovery, ...], RecoveryMeans]:
-    """A line for every pattern, in order, and the means over those that count."""
+    Raises ValueError for two patterns of one name, or a task twice in replicate A.
+    """
     supports = {one.pattern: support(one.chosen_base, one.chosen_optimised) for one in seen}
     if len(supports) != len(seen):
         raise ValueError("two patterns have one name")
@@ -69,7 +58,7 @@ def recovery(seen: Sequence[Seen], *, seed: int) -> tuple[tuple[Recovery, ...], 
         lines.append(_line(head, units, controlled=one.control is not None, seed=seed))
         if groups[one.pattern] == one.pattern:
             counted.append((lines[-1], units))
-    return tuple(lines), _means(counted, seed=seed)
+    return tuple(lines), _means(counted, seed=seed).model_copy(update={"detectors": detectors})
 
 
 def points(seen: Seen) -> tuple[float, float]:
@@ -215,8 +204,8 @@ def _units(seen: Seen, tasks: Sequence[str]) -> dict[str, Unit]:
     """Replicate B by task of the support."""
     counted = {task: list(EMPTY) for task in tasks}
     arms = {BASE: seen.base, OPTIMISED: seen.optimised, DISTILLED: seen.distilled}
-    for at, sightings in (*arms.items(), (CONTROL, seen.control or ())):
-        for task, shows, applies in sightings:
+    for at, sighted in (*arms.items(), (CONTROL, seen.control or ())):
+        for task, shows, applies in sighted:
             if task in counted:
                 counts = counted[task]
                 counts[at] += shows

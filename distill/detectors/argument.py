@@ -51,11 +51,11 @@ def _canonical(
         values = given(trajectory)
         return bool(values) and all(right(value) for value in values)
 
-    form = "one of the canonical names" if names else "as the rule leaves it"
+    form = "by a canonical name" if names else "as the tool's rule would leave it"
     return Behaviour(
         name=f"canonical:{tool.name}.{argument}",
         part=f"tools[{tool.name}].arguments.{argument}",
-        text=f"{' or '.join(f'{at} of {name}' for name, at in places)} is given, always {form}",
+        text=f"{' or '.join(f'{at} of {name}' for name, at in places)} is always given {form}",
         occasion=_occasion(tool, rule, harness),
         shown=shown,
         conditional=True,

@@ -5,6 +5,7 @@ def attach() -> None:
     """Register the commands; importing a module does it."""
     from evener.cli import (
         compare,
+        detectors,
         doctor,
         evaluate,
         gate,
@@ -17,4 +18,17 @@ def attach() -> None:
         trajectories,
     )
 
-    _ = (compare, doctor, evaluate, gate, graph, harness, matrix, models, report, run, trajectories)
+    _ = (
+        compare,
+        detectors,
+        doctor,
+        evaluate,
+        gate,
+        graph,
+        harness,
+        matrix,
+        models,
+        report,
+        run,
+        trajectories,
+    )
