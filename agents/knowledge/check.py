@@ -13,6 +13,7 @@ from evener.agents.harness.runtime import prepare
 from evener.agents.harness.shape import looks_like_call
 from evener.agents.harness.tool import Toolbox
 from evener.agents.knowledge.adapt import fit
+from evener.agents.knowledge.guidance import own_words
 from evener.agents.knowledge.part import PROMPT, covered, parts, within
 from evener.agents.knowledge.recipe import unfit
 from evener.agents.knowledge.rules.rule import AnyRule
@@ -103,7 +104,7 @@ class _Checker:
             yield from self._hint(hint)
         for guidance in self._knowledge.guidance:
             where = f"guidance[{guidance.skill}]"
-            yield from self._text(guidance.text, f"{where}.text")
+            yield from self._text(own_words(guidance, self._tools), f"{where}.text")
             for name in guidance.when.tools:
                 if name not in self._tools:
                     yield f"{where}.when: the target has no tool {name}"
@@ -114,8 +115,7 @@ class _Checker:
             for text in (pattern.trigger, pattern.evidence, pattern.intervention):
                 if not text.strip():
                     yield f"{where}: an empty text"
-                yield from self._text(text, where)
-            yield from self._text(pattern.not_when, where)
+            yield from self._text(pattern.intervention, where)
 
     def _parts(self) -> Iterator[str]:
         left = covered(self._optimised, self._knowledge)
@@ -191,7 +191,8 @@ class _Checker:
         if not hint.text.strip():
             yield f"{where}.text: an empty text"
         yield from _template(hint.text, rule.variables, f"{where}.text")
-        yield from self._text(hint.text, f"{where}.text")
+        if hint.text != rule.text:
+            yield from self._text(hint.text, f"{where}.text")
 
     def _example(self, turns: Sequence[ExampleTurn], where: str) -> Iterator[str]:
         offered = tuple(self._tools)

@@ -4,7 +4,7 @@ What cannot be put in the target's tools is left out, and why is said. The promp
 always applies, as far as it says something else than the target's own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from evener.agents.harness import template
 from evener.agents.harness.render import Menu
@@ -17,6 +17,7 @@ from evener.protocols.harness import Harness, Skill, When
 from evener.protocols.knowledge import Guidance, Omission, Recipe
 
 SHOWN = "…"
+ONLY = "Call only "
 
 
 class Guide:
@@ -128,7 +129,8 @@ class Guide:
 
     def _offer(self, skill: Skill) -> str:
         """The tools that the skill leaves on offer, in a sentence."""
-        return f"Call only {', '.join(tools)}." if (tools := left(skill, self._recipes)) else ""
+        tools = left(skill, self._recipes)
+        return f"{ONLY}{', '.join(tools)}." if tools else ""
 
     def _omit(self, part: str, reason: str) -> None:
         self.omissions.append(Omission(part=part, reason=reason))
@@ -148,6 +150,21 @@ def procedure(examples: Sequence[Turns]) -> str:
     )
     told = [order for order in orders if order]
     return f"Call {'; or '.join(told)}." if told else ""
+
+
+def own_words(guidance: Guidance, tools: Container[str]) -> str:
+    """The text without the sentences that were made for it: these name the target's tools, whatever
+    else their words may be the name of."""
+    made = procedure(guidance.examples)
+    return "\n".join(
+        line
+        for line in guidance.text.splitlines()
+        if line != made
+        and not (
+            line.startswith(ONLY)
+            and all(name in tools for name in line.removeprefix(ONLY).rstrip(".").split(", "))
+        )
+    )
 
 
 def _words_of(text: str) -> bool:

@@ -31,7 +31,7 @@ def covered(optimised: Harness, knowledge: Knowledge) -> tuple[str, ...]:
     A recipe holds what it repeats exactly, guidance as many examples as were not left out.
     """
     holding = Holding(optimised, knowledge)
-    return tuple(part for part in parts(optimised) if not holding.of(part))
+    return tuple(p for p in parts(optimised) if not holding.entries(p) and not holding.reasons(p))
 
 
 class Holding:
@@ -55,10 +55,9 @@ class Holding:
             for part in self._of_guidance(guidance, optimised, skill):
                 self._add(part, f"guidance {guidance.skill}")
 
-    def of(self, part: str) -> tuple[str, ...]:
-        """The entries and reasons of a part."""
-        reasons = tuple(f"– {reason}" for reason in self.reasons(part))
-        return (*self._held.get(part, ()), *reasons)
+    def entries(self, part: str) -> tuple[str, ...]:
+        """The entries that a part is in."""
+        return tuple(self._held.get(part, ()))
 
     def reasons(self, part: str) -> tuple[str, ...]:
         """Why the part, or a whole it belongs to, does not transfer."""

@@ -107,6 +107,45 @@ def check(
 
 
 @group.command()
+def adapt(
+    harness: Annotated[
+        str,
+        typer.Argument(
+            help="The optimised harness: a YAML file, a name that ships, or RUN:VERSION.",
+            show_default=False,
+        ),
+    ],
+    *,
+    target: Annotated[
+        str, typer.Option(help="The harness that stays at deployment, named in the same way.")
+    ] = "target",
+    environment: Annotated[
+        str | None,
+        typer.Option(help="A name, or a TOML configuration. Else the run's, else storefront."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write K to this file as YAML.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rewrite a harness for a reviewer in a target's actions (K), and say where each part went."""
+    import asyncio
+
+    from evener.adapt import adapted, render
+    from evener.agents.knowledge.load import dump_yaml
+    from evener.agents.record.atomic import write_atomically
+    from evener.contender import environment_of, named_harness
+    from evener.environments import create
+
+    place = environment_of(environment, (harness, target))
+    where = create(place.name, **place.settings)
+    optimised, _ = named_harness(harness, where)
+    minimal, _ = named_harness(target, where)
+    found = asyncio.run(adapted(optimised, minimal, environment=where))
+    if out is not None:
+        write_atomically(out, dump_yaml(found.knowledge))
+    emit(found, render(found), as_json=as_json)
+
+
+@group.command()
 def verify(run: RunPath, *, as_json: AsJson = False) -> None:
     """Check every file of the registry against what was written."""
     from evener.agents.record.registry import Registry
