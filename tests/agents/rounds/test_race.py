@@ -6,9 +6,15 @@ import pytest
 
 from evener.agents.record.store import Record
 from evener.agents.rollouts import Rollouts
-from evener.agents.rounds.race import Entry, Race, winners
+from evener.agents.rounds.race import PROMISE, Entry, Race, aimed_at, winners
 from evener.progress import Silent
-from evener.protocols.attribution import Proposal
+from evener.protocols.attribution import (
+    Attribution,
+    Evidence,
+    Proposal,
+    RootCause,
+    Severity,
+)
 from evener.protocols.digest import Wire
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
@@ -107,6 +113,34 @@ async def test_a_race_never_spends_more_than_its_budget(
         assert set(ran.values()) != {0}
 
 
+async def test_where_the_budget_has_not_one_episode_for_each_rival_all_run_one(race: Run) -> None:
+    _, ran = await race({"a": 1, "b": 1, "c": 1}, budget=2)
+    assert ran == {"a": 1, "b": 1, "c": 1}
+
+
+async def test_two_rivals_race_on_until_the_tasks_are_used_up(race: Run) -> None:
+    _, ran = await race({"a": 40, "b": 40}, budget=1000)
+    assert ran == {"a": 40, "b": 40}
+
+
+async def test_of_five_rivals_three_go_on(race: Run) -> None:
+    entries, _ = await race(dict.fromkeys("abcde", 4), budget=5 * 4 + 3 * 8)
+    assert sorted(entry.heats for entry in entries) == [1, 1, 2, 2, 2]
+
+
+def test_a_longer_race_counts_more_than_a_better_start_and_a_rank_breaks_ties() -> None:
+    far = Entry(proposal=proposal("far"), heats=2, solved=6, n=12, tokens=9)
+    fast = Entry(proposal=proposal("fast"), heats=1, solved=4, n=4, tokens=1)
+    ranked = proposal("ranked").model_copy(update={"rank": 2.0})
+    tie = Entry(proposal=ranked, heats=2, solved=6, n=12, tokens=9)
+    assert sorted([fast, far, tie], key=lambda e: e.order) == [tie, far, fast]
+
+
+def test_exactly_the_share_that_is_promised_wins() -> None:
+    entry = Entry(proposal=proposal("a"), heats=2, solved=PROMISE * 20, n=20)
+    assert winners([entry]) == [entry]
+
+
 async def test_a_proposal_without_rivals_runs_one_heat_alone(
     race: Run,
 ) -> None:
@@ -152,3 +186,36 @@ def test_without_a_group_each_stands_alone(solved: float) -> None:
         Entry(proposal=proposal(name, group=""), heats=1, solved=solved, n=4) for name in "ab"
     ]
     assert len(winners(entries)) == (2 if solved else 0)
+
+
+def blame(trajectory: str, signature: str) -> Attribution:
+    return Attribution(
+        trajectory=trajectory,
+        author="rule",
+        root_cause=RootCause.AGENT_ERROR,
+        harness_dim=None,
+        severity=next(iter(Severity)),
+        signature=signature,
+        evidence=Evidence(trajectory=trajectory, event=0, quote=""),
+    )
+
+
+def test_a_proposal_is_run_on_the_failures_that_show_its_signature() -> None:
+    failures = [
+        (
+            task,
+            EpisodeRef(
+                trajectory=f"e{at}",
+                episode="",
+                task=task.id,
+                kind="k",
+                outcome=Outcome.FAILED,
+                reward=0.0,
+            ),
+        )
+        for at, task in enumerate(TASKS[:3])
+    ]
+    blamed = [blame("e0", "s"), blame("e1", "t"), blame("e2", "s")]
+    aimed = proposal("a").model_copy(update={"signatures": ("s",)})
+    assert aimed_at(aimed, blamed, failures) == [TASKS[0], TASKS[2]]
+    assert aimed_at(proposal("a"), blamed, failures) == TASKS[:3]
