@@ -56,7 +56,7 @@ tools:
    properties: {answer: {type: number}}, required: [answer]}}
 """
 BASE = ModelRef(base="tiny-student", revision="b" * 64)
-QUICK = SftSettings(epochs=16, learning_rate=1e-2, precision="float32")
+QUICK = SftSettings(epochs=24, learning_rate=1e-2, precision="float32")
 
 
 def bpe_tokenizer(texts: Sequence[str], *, template: str = CHATML, size: int = 420) -> Any:

@@ -151,7 +151,7 @@ def test_many_rows_lost_to_faults_are_a_warning_and_expected_refusals_are_none(
     less = desk.model_copy(update={"tools": tuple(t for t in desk.tools if t.name != "lookup")})
     assert (
         warning(tuner.rows(solved, less))
-        == "4 of 12 rows of solved episodes cannot be used: unknown_action 4"
+        == "6 of 12 rows of solved episodes cannot be used: unknown_action 6"
     )
 
 
