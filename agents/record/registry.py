@@ -212,11 +212,12 @@ class Registry:
                 file.write_text(dump_diff(record, applied=version, equals=equals), "utf-8")
 
     def _move(self, version: str, *, actor: str, reason: str) -> None:
-        head = self._folder / "HEAD"
-        before = head.read_text("utf-8", "replace").strip() if head.exists() else None
+        past = self._moves()
+        # by the moves, not by HEAD: a process may have died between writing the two
+        before = past[-1]["to"] if past else None
         move: JsonObject = {"from": before, "to": version, "actor": actor, "reason": reason}
-        write_atomically(head, f"{version}\n")
-        moves = [*self._moves(), {"at": time.time(), **move}]
+        write_atomically(self._folder / "HEAD", f"{version}\n")
+        moves = [*past, {"at": time.time(), **move}]
         lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in moves)
         write_atomically(self._folder / "moves.jsonl", lines)
         if self._log is not None:

@@ -210,6 +210,17 @@ def test_a_crash_before_head_moved_is_made_good(tmp_path: Path) -> None:
     assert registry.versions() == ("v0", "v1", "v2")
 
 
+def test_a_move_that_was_noted_only_after_a_crash_says_where_it_came_from(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    committed(registry)
+    path = tmp_path / "moves.jsonl"
+    moves = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(moves[:-1]))  # HEAD is written, and the note of it is not
+    committed(registry)
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [move["from"] for move in found] == [None, "v0", "v1"]
+
+
 def test_another_first_harness_is_refused(tmp_path: Path) -> None:
     registry = Registry(tmp_path)
     registry.start(SEED)
