@@ -9,6 +9,8 @@ from evener.agents.knowledge.adapt import adapt, covered
 from evener.agents.knowledge.check import check_knowledge
 from evener.agents.knowledge.hint import HOOKS
 from evener.agents.knowledge.part import parts, within
+from evener.agents.knowledge.recipe import recipe_of
+from evener.agents.knowledge.wording import Wording
 from evener.agents.pattern import Background
 from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.error import HarnessError
@@ -111,6 +113,24 @@ def test_an_example_fewer_is_seen(optimized: Harness, knowledge: Knowledge) -> N
     fewer = calc.model_copy(update={"examples": calc.examples[:2]})
     cut = knowledge.model_copy(update={"guidance": (fewer, *rest)})
     assert covered(optimized, cut) == ("skills[calc].examples[2]",)
+
+
+def test_a_mend_that_is_not_the_harness_s_holds_nothing(
+    optimized: Harness, knowledge: Knowledge
+) -> None:
+    quote = next(recipe for recipe in knowledge.recipes if recipe.tool == "quote")
+    other = quote.model_copy(update={"mends": {"item": ArgumentRule(strip=True)}})
+    recipes = tuple(other if recipe is quote else recipe for recipe in knowledge.recipes)
+    hints = tuple(h for h in knowledge.hints if h.source != "tools[quote].arguments.item")
+    changed = knowledge.model_copy(update={"recipes": recipes, "hints": hints})
+    assert covered(optimized, changed) == ("tools[quote].arguments.item",)
+
+
+def test_a_part_lies_in_a_whole_by_whole_steps() -> None:
+    assert within("memory.entries[a]", "memory.entries")
+    assert within("memory.entries[a]", "memory.entries[a]")
+    assert not within("memory.entries[ab]", "memory.entries[a")
+    assert not within("memory.policy", "memory.pol")
 
 
 def _knowledge(document: JsonObject) -> Knowledge:
@@ -253,6 +273,42 @@ def test_a_prompt_that_says_more_than_the_target_s_is_guidance_that_always_appli
     assert first.text.startswith("Think of units. Tools: calculator(expression: string)")
     assert first.text.endswith("Be brief: …")
     check_knowledge(knowledge, harness, target, background, None)
+
+
+def test_a_description_is_retold_or_left_out(
+    optimized: Harness, target: Harness, background: Background
+) -> None:
+    less = target.model_copy(
+        update={"tools": tuple(tool for tool in target.tools if tool.name != "convert")}
+    )
+    texts = {"calculator": "Quicker than quote.", "lookup": "No convert_any.", "final": "Requote."}
+    tools = tuple(
+        tool.model_copy(update={"description": texts.get(tool.name, "")})
+        for tool in optimized.tools
+    )
+    harness = optimized.model_copy(update={"tools": tools})
+    knowledge = adapt(harness, less, background)
+    told = {recipe.tool: recipe.text for recipe in knowledge.recipes}
+    assert told["calculator"] == "Quicker than lookup, then calculator."
+    assert told["lookup"] == ""
+    assert told["final"] == "Requote."
+    assert reasons(knowledge, "tools[lookup].description") == [
+        "it names a tool that the target lacks"
+    ]
+
+
+def test_a_name_inside_another_word_is_no_tool() -> None:
+    words = Wording({"quote": "lookup", "search": None})
+    assert words.retold("quote, requote, quote-2, quotes") == "lookup, requote, quote-2, quotes"
+    assert words.foreign("research searches") == ()
+    assert words.foreign("search it") == ("search",)
+
+
+def test_a_first_step_has_no_result(target: Harness) -> None:
+    steps = (Step(action="lookup", arguments={"item": "{{ result }}"}),)
+    found = recipe_of(Tool(name="t", parameters={"type": "object"}, steps=steps), target)
+    assert isinstance(found, str)
+    assert "cannot be passed on" in found
 
 
 def test_other_names_of_a_tool_and_of_an_argument_transfer(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from evener.agents.knowledge.translate import Recipes
+from evener.agents.knowledge.translate import Recipes, filled
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import HarnessError
-from evener.protocols.harness import Harness
-from evener.protocols.knowledge import Knowledge
+from evener.protocols.harness import Harness, Step
+from evener.protocols.knowledge import Knowledge, Recipe
 from evener.protocols.message import Call
 
 
@@ -28,6 +28,13 @@ def test_units_are_spelt_as_the_harness_spelt_them(recipes: Recipes) -> None:
     call = recipes.resolve(Call(name="convert_any", arguments=given))
     assert call is not None
     assert recipes.step(call, 0).arguments == {"value": 3, "from": "pound", "to": "kilogram"}
+
+
+def test_a_value_is_passed_as_it_is_and_one_that_is_not_given_is_left_out() -> None:
+    steps = (Step(action="sell", arguments={"items": "{{ items }}", "note": "{{ note }}"}),)
+    recipe = Recipe(tool="t", text="", steps=steps)
+    made = filled(recipe, {"items": ["lamp", {"n": 2}]}, 0)
+    assert made == Call(name="sell", arguments={"items": ["lamp", {"n": 2}]})
 
 
 def test_what_no_recipe_knows_is_nothing(recipes: Recipes) -> None:
