@@ -14,7 +14,7 @@ SEEDS = 3  # of the full demo: one seed is one draw of the search
 def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
     """One round with a small gate: enough to show the loop, too little to prove small gains."""
     return RunConfig(
-        student=StudentConfig(model=model),
+        student=StudentConfig(model=model, batch=64),
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
         gate=GateConfig(schedule="small"),
         plan=Plan(
@@ -22,14 +22,14 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
             seed=seed,
             search=Search(
                 iterations=2,
-                mine_tasks=48,
-                race_tasks=6,
-                race_rollouts=60,
+                mine_tasks=40,
+                race_tasks=4,
+                race_rollouts=40,
                 proposals=8,
                 lighter=0,
             ),
             trials=Trials(rollouts=200, temperature=0.3, watch=0),
-            training=Training(collect_tasks=96, resamples=1),
+            training=Training(collect_tasks=80, resamples=1),
             evaluation=Evaluation(test_tasks=60),
         ),
     )
