@@ -63,7 +63,7 @@ def _attend(
 
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     runs = _STATE.runs
-    if mask is None or query.shape[2] != 1 or not any(run.columns for run in runs):
+    if mask is None or not any(run.columns for run in runs):
         output = _plain(query, key, value, mask, scale)
     else:
         parts = [
@@ -120,25 +120,29 @@ def _shared(
     scale: float,
     columns: int,
 ) -> "torch.Tensor":
-    """One new token a row; the first row's keys stand for everybody's first `columns`.
+    """New tokens behind the first `columns`, for which the first row's keys stand for everybody's.
 
     One softmax over both parts, so the result is that of plain attention but for rounding.
     Source: Juravsky et al. 2024, "Hydragen", section 3.
     """
     import torch
 
-    rows, heads, _, width = query.shape
+    rows, heads, tokens, width = query.shape
     kinds = key.shape[1]
     group = heads // kinds
-    grouped = query.reshape(rows, kinds, group, width) * scale
-    flat = grouped.transpose(0, 1).reshape(kinds, rows * group, width)
+    each = group * tokens
+    grouped = query.reshape(rows, kinds, each, width) * scale
+    flat = grouped.transpose(0, 1).reshape(kinds, rows * each, width)
     common = torch.matmul(flat, key[0, :, :columns].transpose(1, 2))
-    common = common.view(kinds, rows, group, columns).transpose(0, 1)
-    own = torch.matmul(grouped, key[:, :, columns:].transpose(2, 3)) + mask[..., columns:]
+    common = common.view(kinds, rows, each, columns).transpose(0, 1)
+    own = torch.matmul(grouped, key[:, :, columns:].transpose(2, 3))
+    # the mask is one for all heads: [rows, 1, tokens, columns]
+    own = own.view(rows, kinds, group, tokens, -1) + mask[:, None, :, :, columns:]
+    own = own.view(rows, kinds, each, -1)
     weights = torch.cat([common, own], dim=-1).softmax(dim=-1, dtype=torch.float32)
     weights = weights.to(query.dtype)
     output = torch.matmul(weights[..., columns:], value[:, :, columns:])
-    flat = weights[..., :columns].transpose(0, 1).reshape(kinds, rows * group, columns)
+    flat = weights[..., :columns].transpose(0, 1).reshape(kinds, rows * each, columns)
     common = torch.matmul(flat, value[0, :, :columns])
-    output += common.view(kinds, rows, group, width).transpose(0, 1)
-    return output.reshape(rows, heads, 1, width)
+    output += common.view(kinds, rows, each, width).transpose(0, 1)
+    return output.reshape(rows, heads, tokens, width)

@@ -29,7 +29,10 @@ _PIECE_TOKENS = 512
 
 
 class Batch:
-    """At most `max_rows` rows and about `kv_bytes` of keys and values; one row always fits."""
+    """At most `max_rows` rows and about `kv_bytes` of keys and values; one row always fits.
+
+    In a step up to `lookahead` guessed tokens of each row are checked beside the next one.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,14 @@ class Batch:
         max_rows: int,
         kv_bytes: int,
         prefix: PrefixCache,
+        lookahead: int = 0,
     ) -> None:
         self._weights = weights
         self._renderer = renderer
         self._max_rows = max_rows
         self._kv_bytes = kv_bytes
         self._prefix = prefix
+        self._lookahead = lookahead
         self._slots = Slots(weights.geometry, dtype=weights.dtype, device=weights.device)
         self._owner = ""
         self._runs: list[Run] = []
@@ -83,12 +88,25 @@ class Batch:
 
         started = time.perf_counter()
         device = self._weights.device
-        ids = torch.tensor([[row.out[-1]] for row in self.rows], device=device)
-        positions = torch.tensor([[row.length] for row in self.rows], device=device)
-        logits = self._weights.forward(self._slots, 0, ids, positions, runs=self._runs)
-        for row in self.rows:
-            row.length += 1
-        self._choose(self.rows, logits)
+        guesses = self._guesses()
+        width = 1 + max(map(len, guesses))
+        gaps = [width - 1 - len(guess) for guess in guesses]
+        ids = torch.tensor(
+            [
+                [0] * gap + [row.out[-1], *guess]
+                for row, gap, guess in zip(self.rows, gaps, guesses, strict=True)
+            ],
+            device=device,
+        )
+        columns = torch.arange(width, device=device)[None]
+        gap = torch.tensor(gaps, device=device)[:, None]
+        start = torch.tensor([row.length for row in self.rows], device=device)[:, None]
+        pad = columns < gap
+        positions = torch.where(pad, 0, columns - gap + start)
+        logits = self._weights.forward(
+            self._slots, 0, ids, positions, pad=pad, runs=self._runs, keep=width
+        )
+        self._choose(self.rows, logits, guesses)
         for row in self.rows:
             row.seconds += (time.perf_counter() - started) / len(self.rows)
         return self._leave_finished()
@@ -148,7 +166,9 @@ class Batch:
 
     def _read_group(self, group: list[Row]) -> None:
         logits = self._read(self.rows.index(group[0]), group)
-        self._choose(group, logits)
+        for row in group:
+            row.length -= 1  # as `_choose` finds it: the last token is the one it was asked with
+        self._choose(group, logits, [[]] * len(group))
 
     def _read(self, first: int, group: Sequence[Row]) -> "torch.Tensor":
         """Read what is left of the prompts of rows in slots from `first` on; last logits."""
@@ -174,21 +194,34 @@ class Batch:
             if group[0].length == len(group[0].ids):
                 return logits
 
-    def _choose(self, rows: Sequence[Row], logits: "torch.Tensor") -> None:
-        """Draw each row's next token and note how it ends, if it does."""
-        import torch
+    def _guesses(self) -> list[list[int]]:
+        """What may follow the next token of each row; nothing where too few rows have a guess, for
+        every row pays for the longest one."""
+        if self._lookahead == 0:
+            return [[] for _ in self.rows]
+        guesses = [row.guesses(self._lookahead) for row in self.rows]
+        worth = sum(map(len, guesses)) >= len(self.rows) * self._lookahead / 2
+        return guesses if worth else [[] for _ in self.rows]
 
-        best = logits.argmax(dim=-1)
-        tokens = [
-            int(greedy) if row.generator is None else draw(own, row.sampling, row.generator)
-            for row, own, greedy in zip(rows, logits, best, strict=True)
-        ]
-        chosen = torch.tensor(tokens, device=logits.device)[:, None]
-        logprobs = logits.gather(-1, chosen)[:, 0] - logits.logsumexp(dim=-1)
-        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
-            row.out.append(token)
-            row.logprob += float(logprob)
-            self._judge(row, token)
+    def _choose(
+        self, rows: Sequence[Row], logits: "torch.Tensor", guesses: Sequence[list[int]]
+    ) -> None:
+        """Draw each row's next tokens, one more than of its guesses came true, and note how it
+        ends, if it does. `logits` are [rows, tokens, vocabulary], a row's own at the end."""
+        width = logits.shape[1]
+        best = logits.argmax(dim=-1).tolist()
+        totals = logits.logsumexp(dim=-1).tolist()
+        for at, (row, guess) in enumerate(zip(rows, guesses, strict=True)):
+            for place, guessed in enumerate([*guess, None], start=width - 1 - len(guess)):
+                own = logits[at, place]
+                greedy: int = best[at][place]
+                sampled = row.generator is not None
+                token = draw(own, row.sampling, row.generator) if sampled else greedy
+                row.length += 1
+                row.add(token, float(own[token]) - totals[at][place])
+                self._judge(row, token)
+                if token != guessed or row.stop_reason is not None:
+                    break
 
     def _judge(self, row: Row, token: int) -> None:
         if token in self._weights.ends:

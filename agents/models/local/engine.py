@@ -27,6 +27,7 @@ from evener.protocols.model import ModelRef, Reply, Request, ToolSpec
 
 _KV_BYTES = 2 << 30
 _PREFIX_BYTES = 768 << 20
+_LOOKAHEAD = 2
 
 
 class LocalEngine:
@@ -34,7 +35,8 @@ class LocalEngine:
 
     `dtype` "float32" is the one whose figures count; "auto" takes bfloat16 where the hardware
     computes in it. `threads` None means half of the cores, at most 8. `prefix_tokens` bounds the
-    shared-prefix cache, 0 switches it off.
+    shared-prefix cache, 0 switches it off; so does `lookahead`, the guessed tokens of a reply that
+    are checked in one step.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class LocalEngine:
         max_batch: int = 32,
         kv_bytes: int = _KV_BYTES,
         prefix_tokens: int | None = None,
+        lookahead: int = _LOOKAHEAD,
         device: str = "cpu",
     ) -> None:
         check_folder(folder)
@@ -57,6 +60,7 @@ class LocalEngine:
         self._max_batch = max_batch
         self._kv_bytes = kv_bytes
         self._prefix_tokens = prefix_tokens
+        self._lookahead = lookahead
         content = {"files": model_revision(self._folder), "dtype": self._dtype}
         self._ref = ModelRef(base=name or model_name(self._folder), revision=digest({**content}))
         self._refs = {self._ref.revision}
@@ -140,6 +144,7 @@ class LocalEngine:
             max_rows=self._max_batch,
             kv_bytes=self._kv_bytes,
             prefix=PrefixCache(tokens),
+            lookahead=self._lookahead,
         )
         names = (self._ref.base, str(self._folder), self._folder.name)
         adapters = Adapters(weights, self._ref, base_names=names)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evener.agents.models.local.draw import generator_of
+from evener.agents.models.local.guess import Guesser
 from evener.protocols.model import Sampling, StopReason
 
 if TYPE_CHECKING:
@@ -24,9 +25,23 @@ class Row:
     text: str = ""
     stop_reason: StopReason | None = None
     generator: "torch.Generator | None" = None
+    guesser: Guesser | None = None
 
     def __post_init__(self) -> None:
         self.generator = generator_of(self.sampling)
+
+    def add(self, token: int, logprob: float) -> None:
+        """One token more, with the log of its probability."""
+        self.out.append(token)
+        self.logprob += logprob
+        if self.guesser is not None:
+            self.guesser.add(token)
+
+    def guesses(self, most: int) -> list[int]:
+        """Tokens that may come next, at most as many as the row has room for after the next one."""
+        if self.guesser is None:
+            self.guesser = Guesser(self.ids + self.out)
+        return self.guesser.guess(min(most, self.limit - len(self.out) - 1))
 
     @property
     def columns(self) -> int:

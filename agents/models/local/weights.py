@@ -65,8 +65,9 @@ class Weights:
         *,
         pad: "torch.Tensor | None" = None,
         runs: Sequence[Run] = (),
+        keep: int = 1,
     ) -> "torch.Tensor":
-        """Logits [rows, vocabulary] in float32 after each row's last token.
+        """Logits [rows, keep, vocabulary] in float32 after each row's last `keep` tokens.
 
         `ids` and `positions` are [rows, tokens] for the rows from slot `first` on. `pad` marks
         entries that belong to no row, always before a row's own; their position is 0. `runs` are
@@ -85,9 +86,9 @@ class Weights:
                 position_ids=positions,
                 past_key_values=slots.cache,
                 use_cache=True,
-                logits_to_keep=1,
+                logits_to_keep=keep,
             )
-        logits: torch.Tensor = output.logits[:, -1].float()
+        logits: torch.Tensor = output.logits.float()
         return logits
 
     def _prove(self, folder: Path) -> Geometry:
@@ -146,7 +147,7 @@ class Weights:
         pad[:, 0] = True
         self.forward(slots, 0, rest, places, pad=pad)
         shared = [Run(0, 1, cut)]
-        return self.forward(slots, 0, ids[:, -1:], positions[:, -1:], runs=shared)[0]
+        return self.forward(slots, 0, ids[:, -1:], positions[:, -1:], runs=shared)[0, -1]
 
 
 def resolve_dtype(dtype: Dtype, *, device: str) -> Literal["float32", "bfloat16"]:

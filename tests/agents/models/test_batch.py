@@ -33,10 +33,11 @@ class CountingWeights(Weights):
         *,
         pad: torch.Tensor | None = None,
         runs: Sequence[Run] = (),
+        keep: int = 1,
     ) -> torch.Tensor:
         self.computed += ids.numel() if pad is None else int((~pad).sum())
         self.runs.append(runs)
-        return super().forward(slots, first, ids, positions, pad=pad, runs=runs)
+        return super().forward(slots, first, ids, positions, pad=pad, runs=runs, keep=keep)
 
 
 @pytest.fixture(scope="module")
