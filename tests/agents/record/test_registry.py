@@ -381,20 +381,6 @@ def test_every_changed_byte_is_found_and_named(tmp_path: Path) -> None:
     assert registry.verify() == ()
 
 
-def test_a_missing_or_wrong_head_is_an_error_not_an_empty_registry(tmp_path: Path) -> None:
-    registry = Registry(tmp_path)
-    committed(registry)
-    for content in (b"", b"v9\n", b"\xff"):
-        (tmp_path / "HEAD").write_bytes(content)
-        with pytest.raises(RunError):
-            registry.head()
-        assert any(fault.startswith("HEAD: ") for fault in registry.verify())
-    registry.rollback("v2", actor="person", reason="mend HEAD")
-    assert registry.head()[0] == "v2"
-    (tmp_path / "moves.jsonl").write_text("{")
-    assert [fault for fault in registry.verify() if "moves.jsonl: damaged" in fault]
-
-
 def test_symbolic_links_are_not_followed_out_of_the_registry(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
