@@ -10,9 +10,10 @@ from evener.protocols.harness import ArgumentRule, ExampleTurn, Step, When
 
 
 class Recipe(Wire):
-    """What a call of the tool `tool` of h* comes to in the target's actions: `steps` in order, their
-    arguments templates over the tool's arguments and `result`, as in a composite tool. `mends` are
-    the tool's argument rules; `example` is one call written out, in the target's actions."""
+    """What a call of the tool `tool` of h* comes to in the target's actions: `steps` in order,
+    their arguments templates over the tool's arguments and `result`, as in a composite tool.
+    `mends` are the tool's argument rules; `example` is one call written out, in the target's
+    actions."""
 
     tool: str
     text: str

@@ -224,7 +224,8 @@ def command(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, s
         code = end.code or 0
     finally:
         sys.argv = before
-    return int(code), *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return int(code), out, err
 
 
 def test_the_command_writes_a_page_text_or_json(

@@ -9,10 +9,11 @@ from evener.agents.models.scripted import ScriptedModel
 from evener.agents.record.run import RunFolder
 from evener.choose import choose_harness
 from evener.config import RunConfig
+from evener.parts import Parts
 from evener.protocols.summary import Summary
 from evener.protocols.verdict import Ruling
 from evener.protocols.wire import TrialFinished, TrialRequest
-from evener.team import Parts, Team
+from evener.team import Team
 
 Hire = Callable[[Any], ScriptedModel]
 

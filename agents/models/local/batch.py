@@ -168,7 +168,8 @@ class Batch:
         logits = self._read(self.rows.index(group[0]), group)
         for row in group:
             row.length -= 1  # as `_choose` finds it: the last token is the one it was asked with
-        self._choose(group, logits, [[]] * len(group))
+        nothing: list[list[int]] = [[] for _ in group]
+        self._choose(group, logits, nothing)
 
     def _read(self, first: int, group: Sequence[Row]) -> "torch.Tensor":
         """Read what is left of the prompts of rows in slots from `first` on; last logits."""
@@ -209,16 +210,15 @@ class Batch:
         """Draw each row's next tokens, one more than of its guesses came true, and note how it
         ends, if it does. `logits` are [rows, tokens, vocabulary], a row's own at the end."""
         width = logits.shape[1]
-        best = logits.argmax(dim=-1).tolist()
-        totals = logits.logsumexp(dim=-1).tolist()
+        best, totals = logits.argmax(dim=-1), logits.logsumexp(dim=-1)
         for at, (row, guess) in enumerate(zip(rows, guesses, strict=True)):
             for place, guessed in enumerate([*guess, None], start=width - 1 - len(guess)):
                 own = logits[at, place]
-                greedy: int = best[at][place]
                 sampled = row.generator is not None
+                greedy = int(best[at, place])
                 token = draw(own, row.sampling, row.generator) if sampled else greedy
                 row.length += 1
-                row.add(token, float(own[token]) - totals[at][place])
+                row.add(token, float(own[token] - totals[at, place]))
                 self._judge(row, token)
                 if token != guessed or row.stop_reason is not None:
                     break

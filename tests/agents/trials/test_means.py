@@ -13,7 +13,7 @@ from evener.protocols.verdict import Ruling
 from evener.protocols.wire import RolloutRequest
 
 if TYPE_CHECKING:
-    from tests.agents.trial.conftest import Court
+    from tests.agents.trials.conftest import Court
 
 
 async def test_a_limit_under_a_first_look_is_said_at_once_with_both_numbers(court: "Court") -> None:

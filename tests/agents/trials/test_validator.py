@@ -13,7 +13,7 @@ from evener.protocols.verdict import Ruling
 from evener.protocols.wire import RolloutRequest
 
 if TYPE_CHECKING:
-    from tests.agents.trial.conftest import Court
+    from tests.agents.trials.conftest import Court
 
 
 async def test_a_repair_that_works_is_accepted_with_all_its_figures(court: "Court") -> None:
