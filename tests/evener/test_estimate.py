@@ -36,5 +36,5 @@ def test_every_trial_and_look_of_a_plan_is_in_its_estimate() -> None:
     most = {stage.name: stage.rollouts for stage in estimate(plan, arms=1).stages}
     assert most["gate"] == (2 + 1 + 1) * 100  # the search, its confirmation, the model
     assert most["racing"] == 2 * 8  # one episode each, whatever the budget
-    assert most["lighter harnesses"] == 2 * 6 * (1 + 8) + 100
+    assert most["lighter harnesses"] == 2 * search.race_tasks * (1 + 8) + 100
     assert most["later looks"] == 2 * 10
