@@ -22,14 +22,14 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
             seed=seed,
             search=Search(
                 iterations=2,
-                mine_tasks=40,
+                mine_tasks=36,
                 race_tasks=4,
-                race_rollouts=40,
+                race_rollouts=36,
                 proposals=8,
                 lighter=0,
             ),
             trials=Trials(rollouts=200, temperature=0.3, watch=0),
-            training=Training(collect_tasks=80, resamples=1),
+            training=Training(collect_tasks=64, resamples=1),
             evaluation=Evaluation(test_tasks=60),
         ),
     )
