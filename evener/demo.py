@@ -6,7 +6,7 @@ The figures behind the estimate were measured on one core of a server CPU in flo
 from evener.agents.plan import Evaluation, Plan, Search, Training, Trials
 from evener.config import GateConfig, HarnessConfig, RunConfig, StudentConfig
 
-CPU_PER_EPISODE = 0.9
+CPU_PER_EPISODE = 1.0
 CPU_PER_ROW = 2.5
 SEEDS = 3  # of the full demo: one seed is one draw of the search
 
