@@ -37,7 +37,7 @@ class Trials(Wire):
     """Trials at the gate: at most `rollouts` fresh episodes each, drawn at `temperature` (above 0,
     so that a task picked because it failed once has a fair second chance in both arms). `confirm`:
     what a round accepted is tried once more as a whole at its end. `watch` held_out tasks are run
-    at the end of each round under HEAD and under the version before it (0: none)."""
+    at the end of each round under HEAD and under the version that it began with (0: none)."""
 
     rollouts: int = Field(default=600, ge=2)
     temperature: float = Field(default=0.3, ge=0.0)

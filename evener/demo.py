@@ -9,6 +9,8 @@ from evener.config import GateConfig, HarnessConfig, RunConfig, StudentConfig
 CPU_PER_EPISODE = 1.0
 CPU_PER_ROW = 2.5
 SEEDS = 3  # of the full demo: one seed is one draw of the search
+# of the full demo: what its claim needs; `evener matrix` makes the others
+ARMS = ("effects", "versions", "trained_seed")
 
 
 def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
@@ -36,8 +38,7 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
 
 
 def full_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
-    """Two rounds with the default gate and sealed cells that bear weight; `evener matrix` puts the
-    arms beside it."""
+    """Two rounds with the default gate and sealed cells that bear weight."""
     return RunConfig(
         student=StudentConfig(model=model, batch=64),
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),

@@ -27,12 +27,12 @@ async def study(
     out: Path,
     *,
     seeds: Sequence[int],
-    arms: bool,
+    arms: Sequence[str],
     command: str,
     parts: Callable[[], Parts],
 ) -> PooledSummary:
-    """Run every seed's plan, with `arms` all arms beside it, then pool what `out` holds by now.
-    `parts` are made anew for each run."""
+    """Run every seed's plan with `arms` beside it, then pool what `out` holds by now. `parts` are
+    made anew for each run."""
     for seed in seeds:
         folder = out / f"seed-{seed}"
         made = parts()
@@ -42,7 +42,7 @@ async def study(
                 made.progress.say(f"going on with {folder}")
             await team.run()
         if arms:
-            await matrix(folder, versions=True, parts=parts())
+            await matrix(folder, only=arms, parts=parts())
     return report(out, command=command)
 
 

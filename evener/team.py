@@ -34,7 +34,7 @@ from evener.protocols.port import Environment, FineTuner, Model
 from evener.protocols.summary import Summary
 from evener.protocols.task import Split
 from evener.protocols.wire import ModelServed, RunEnded, StartRun
-from evener.report.whole import summarize
+from evener.report.whole import End, summarize
 from evener.trained import trained_model
 
 
@@ -106,8 +106,9 @@ class Team:
         """Run the plan to its end, or go on with it; writes `summary.json` and returns it."""
         ended = await self.bus.ask("conductor", self._start, RunEnded)
         assert self.folder.session is not None
-        self.folder.session.end_as("budget" if ended.out_of_budget else "finished")
-        summary = summarize(self.folder, finished=True)
+        end: End = "budget" if ended.out_of_budget else "finished"
+        self.folder.session.end_as(end)
+        summary = summarize(self.folder, ended=end)
         self.folder.write("summary.json", summary.model_dump_json(indent=1) + "\n")
         return summary
 

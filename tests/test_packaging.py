@@ -116,24 +116,43 @@ def test_a_file_that_is_too_long_is_seen(tmp_path: Path) -> None:
     assert long_files(tmp_path) == ["agents/long.py"]
 
 
-def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
+HEAVY = {"torch", "transformers", "trl", "peft", "datasets", "litellm", "vllm", "networkx"} | {
+    "autogen_core",
+    "scipy",
+    "numpy",
+    "pandas",
+    "sqlalchemy",
+}
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "evener", "--help"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    times: list[float] = []
-    loaded: set[str] = set()
-    for _ in range(3):
-        shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        times.append(spent)
-        before = after
-        assert "Usage" in shown.stdout
-        lines = [line for line in shown.stderr.splitlines() if line.startswith("import time:")]
-        loaded |= {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "Usage" in shown.stdout
+    lines = [line for line in shown.stderr.splitlines() if line.startswith("import time:")]
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
     assert "typer" in loaded
-    heavy = {"torch", "transformers", "trl", "peft", "datasets", "litellm", "vllm", "networkx"}
-    assert loaded & (heavy | {"autogen_core", "scipy", "numpy", "pandas", "sqlalchemy"}) == set()
-    assert min(times) < 0.5, f"CPU-seconds of three tries: {times}"
+    assert loaded & HEAVY == set()
+
+
+def test_help_costs_little_more_than_the_libraries_that_print_it(tmp_path: Path) -> None:
+    """A ratio, for this machine may be slow or busy: both are run in turn, and the best of each
+    counts."""
+    libraries = "import asyncio, pydantic, typer.main, typer.rich_utils, rich.markdown"
+    bare: list[float] = []
+    whole: list[float] = []
+    for _ in range(5):
+        bare.append(cpu_seconds([sys.executable, "-c", libraries], tmp_path))
+        whole.append(cpu_seconds([sys.executable, "-m", "evener", "--help"], tmp_path))
+    assert min(whole) < 3 * min(bare), f"CPU-seconds: help {whole}, its libraries {bare}"
+
+
+def cpu_seconds(command: list[str], folder: Path) -> float:
+    """What one run of the command costs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def copy_of_the_tree(target: Path) -> Path:

@@ -6,6 +6,7 @@ outcomes of both arms come about; in all of them the expected difference is the 
 cut off at 0 and 1.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -24,7 +25,7 @@ Beta: TypeAlias = tuple[
 ]
 
 
-class Tasks(Wire):
+class Tasks(Wire, ABC):
     """What every regime has. `held_in`, `held_out`: Beta parameters of p. `saved`: by which share
     the change makes an episode cheaper (its tokens are gamma with a coefficient of variation of
     0.5, independent in both arms). `shown`: the share of held_in tasks that show the failure and
@@ -49,12 +50,12 @@ class Tasks(Wire):
         shown = None if self.tasks_in is None else int(self.tasks_in * self.shown + 1e-9)
         return shown, self.tasks_out
 
+    @abstractmethod
     def outcomes(
         self, draw: "np.random.Generator", beta: Beta, shift: float, shape: tuple[int, int, int]
     ) -> Arms:
         """Whether each episode before and after the change is solved; `shape` is (replicates,
         passes, tasks)."""
-        raise NotImplementedError
 
 
 class Independent(Tasks):

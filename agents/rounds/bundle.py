@@ -22,7 +22,7 @@ class Bundle(Wire):
             return ()
         middle = (len(self.parts) + 1) // 2
         return tuple(
-            together(self.parts[cut], name=f"{self.proposal.name}-{half}")
+            joined(self.parts[cut], name=f"{self.proposal.name}-{half}")
             for half, cut in (("a", slice(middle)), ("b", slice(middle, None)))
         )
 
@@ -38,10 +38,10 @@ def bundle(offers: Sequence[Proposal], *, name: str, fits: Fits) -> Bundle | Non
             continue
         if fits(whole):
             taken.append(offer)
-    return together(taken, name=name) if taken else None
+    return joined(taken, name=name) if taken else None
 
 
-def together(parts: Sequence[Proposal], *, name: str) -> Bundle:
+def joined(parts: Sequence[Proposal], *, name: str) -> Bundle:
     """Compatible parts in one; a single part stays what it is."""
     if len(parts) == 1:
         return Bundle(parts=tuple(parts), proposal=parts[0])

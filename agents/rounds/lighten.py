@@ -1,12 +1,14 @@
 """After training: does the student still need all of its harness?
 
-Lighter harnesses are first run on mining tasks beside the one in force, which only ranks; the
-lightest that keeps up goes to the gate as `simplify`: not worse on either side, and cheaper.
+Lighter harnesses are first run on mining tasks beside the one in force, which only ranks; the first
+of them that keeps up (the lightest forms come first, then the harness without what had no effect)
+goes to the gate as `simplify`: not worse on either side, and cheaper.
 """
 
 from collections.abc import Sequence
 
 from evener.agents.plan import derive
+from evener.agents.rollouts import together
 from evener.agents.rounds.attempt import Attempt
 from evener.agents.run import Run, Standing
 from evener.agents.trials.supply import up_to
@@ -23,7 +25,7 @@ async def lighten(
     run: Run, number: int, standing: Standing, candidates: Sequence[Proposal]
 ) -> Standing:
     """`standing` with the first lighter harness that the gate accepts, within `search.lighter`
-    trials. Candidates come smallest first."""
+    trials. Candidates come in the order in which they are tried."""
     kept = await _race(run, number, standing, candidates)
     for trial, proposal in enumerate(kept[: run.plan.search.lighter], start=1):
         run.meter.check()
@@ -51,12 +53,13 @@ async def _race(
 
     total = len(tasks) * (1 + len(candidates))
     run.progress.stage(f"round {number}: {len(candidates)} lighter harnesses", total=total)
-    least = _rate(await episodes(standing.harness)) - SLACK
+    lighter = [run.store.put(proposal.patch.apply(harness)) for proposal in candidates]
+    # all at once, so that the engine's batches are full
+    now, *found = await together(map(episodes, [standing.harness, *lighter]))
+    least = _rate(now) - SLACK
     kept: list[Proposal] = []
-    for proposal in candidates:
-        done = await episodes(run.store.put(proposal.patch.apply(harness)))
-        rate = _rate(done)
-        if rate >= least:
+    for proposal, done in zip(candidates, found, strict=True):
+        if _rate(done) >= least:
             kept.append(proposal)
             continue
         attempt = Attempt(run, proposal, standing, number=number, iteration=0)

@@ -6,11 +6,10 @@ race ranks and never proves: the winner still has to pass the gate. A proposal t
 none of the failures it was made for does not get that far.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from evener.agents.rollouts import Rollouts
+from evener.agents.rollouts import Rollouts, together
 from evener.protocols.attribution import Attribution, Proposal
 from evener.protocols.digest import Wire
 from evener.protocols.error import PatchError
@@ -27,13 +26,14 @@ that the gate would be asked about, and smaller ones are beyond what a trial can
 
 class Entry(Wire):
     """A proposal and how it did: `solved` of `n` failures it is aimed at over `heats`, at `tokens`
-    read and written. `fault` says why it could not be run at all."""
+    read and written, `written` of them generated. `fault` says why it could not be run at all."""
 
     proposal: Proposal
     heats: int = 0
     solved: float = 0.0
     n: int = 0
     tokens: int = 0
+    written: int = 0
     fault: str = ""
 
     @property
@@ -91,13 +91,11 @@ class Race:
                 break
             self._progress.stage(f"racing {len(running)} proposals", total=cost)
             # all at once, so that the engine's batches are full
-            episodes = await asyncio.gather(
-                *(
-                    self._rollouts.run(
-                        tasks, harness=patched[name], model=model, purpose=Purpose.MINE, seed=seed
-                    )
-                    for name, tasks in heat.items()
+            episodes = await together(
+                self._rollouts.run(
+                    tasks, harness=patched[name], model=model, purpose=Purpose.MINE, seed=seed
                 )
+                for name, tasks in heat.items()
             )
             for name, done in zip(heat, episodes, strict=True):
                 entries[name] = _after(entries[name], done)
@@ -114,6 +112,7 @@ def _after(entry: Entry, episodes: Sequence[EpisodeRef]) -> Entry:
             "solved": entry.solved + sum(e.reward or 0.0 for e in scored),
             "n": entry.n + len(scored),
             "tokens": entry.tokens + sum(e.tokens for e in scored),
+            "written": entry.written + sum(e.completion_tokens for e in scored),
         }
     )
 

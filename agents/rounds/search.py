@@ -147,7 +147,7 @@ class RoundSearch:
                 coverage=1.0,
                 looks=entry.heats,
                 rollouts=entry.n,
-                completion_tokens=entry.tokens,
+                completion_tokens=entry.written,
                 seed=self._run.plan.seed,
                 reason=f"{entry.found()}{against(entry, best)}",
                 aim="signature",

@@ -1,7 +1,8 @@
 """A second look at the version in force: did it do harm where nobody was looking?
 
-At a round's end HEAD and the version before it are run on fresh `held_out` tasks under the model
-now in force, which may not be the one that the version was accepted with. Clear harm rolls back.
+At a round's end HEAD and the version that the round began with are run on fresh `held_out` tasks
+under the model now in force, which may not be the one that HEAD was accepted with. Clear harm rolls
+back.
 A finite split that has fewer gives all its tasks, whether a trial had them or not.
 """
 

@@ -1,34 +1,24 @@
 """Every command module, attached to the app. The modules themselves import nothing heavy."""
 
+from importlib import import_module
+
+MODULES = (
+    "compare",
+    "detectors",
+    "doctor",
+    "evaluate",
+    "gate",
+    "graph",
+    "harness",
+    "matrix",
+    "models",
+    "report",
+    "run",
+    "trajectories",
+)
+
 
 def attach() -> None:
     """Register the commands; importing a module does it."""
-    from evener.cli import (
-        compare,
-        detectors,
-        doctor,
-        evaluate,
-        gate,
-        graph,
-        harness,
-        matrix,
-        models,
-        report,
-        run,
-        trajectories,
-    )
-
-    _ = (
-        compare,
-        detectors,
-        doctor,
-        evaluate,
-        gate,
-        graph,
-        harness,
-        matrix,
-        models,
-        report,
-        run,
-        trajectories,
-    )
+    for name in MODULES:
+        import_module(f"evener.cli.{name}")

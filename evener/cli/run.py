@@ -26,7 +26,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 def demo(
     *,
     full: Annotated[
-        bool, typer.Option("--full", help="Two rounds, the default gate, all arms, three seeds.")
+        bool, typer.Option("--full", help="Two rounds, the default gate, arms, three seeds.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -44,7 +44,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Run the loop on the embedded student: no key, no GPU, no hub. Resumes where it stopped."""
-    from evener.demo import CPU_PER_EPISODE, CPU_PER_ROW, SEEDS, demo_config, full_config
+    from evener.demo import ARMS, CPU_PER_EPISODE, CPU_PER_ROW, SEEDS, demo_config, full_config
     from evener.estimate import estimate
 
     def planned(number: int) -> "RunConfig":
@@ -59,7 +59,7 @@ def demo(
         per_row=CPU_PER_ROW,
     )
     each = f" for each of {count} seeds" if count > 1 else ""
-    beside = ", without the arms beside it" if full else ""
+    beside = f", and then the arms {', '.join(ARMS)}" if full else ""
     typer.echo(f"{cost.sentence()}{each}{beside}", err=True)
     if not full and count == 1:
         _run(config, out or Path("runs/demo"), as_json=as_json, quiet=quiet)
@@ -70,7 +70,7 @@ def demo(
         planned,
         folder,
         seeds=range(seed, seed + count),
-        arms=full,
+        arms=ARMS if full else (),
         command=f"{command} --seeds {count}",
         as_json=as_json,
         quiet=quiet,
@@ -129,7 +129,7 @@ def _study(
     out: Path,
     *,
     seeds: "Sequence[int]",
-    arms: bool,
+    arms: "Sequence[str]",
     command: str,
     as_json: bool,
     quiet: bool,

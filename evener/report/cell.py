@@ -69,13 +69,6 @@ def rewards(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     return {prompt_digest(t.task): t.reward for t in trajectories if t.reward is not None}
 
 
-def compare(
-    cells: Mapping[str, Sequence[Trajectory]], a: str, b: str, *, split: str, seed: int
-) -> Comparison:
-    """a − b over the tasks that both scored."""
-    return difference({name: rewards(cells[name]) for name in (a, b)}, a, b, split=split, seed=seed)
-
-
 def difference(
     cells: Mapping[str, Mapping[str, float]], a: str, b: str, *, split: str, seed: int
 ) -> Comparison:

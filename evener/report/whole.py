@@ -1,6 +1,6 @@
 """The whole summary of a run folder, at any time in its life."""
 
-from typing import cast
+from typing import Literal, cast
 
 from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
@@ -13,16 +13,18 @@ from evener.report.measured import Measured, comparisons, measured
 from evener.report.sentence import sentence
 from evener.report.summarize import rows, student_use, verdict_lines
 
+End = Literal["finished", "budget"]
 
-def summarize(folder: RunFolder, *, finished: bool = False) -> Summary:
+
+def summarize(folder: RunFolder, *, ended: End | None = None) -> Summary:
     """Everything `summary.json` says, from the log and the store alone.
 
-    `finished` is for the session that has just reached the end and is still open.
+    `ended` is how the session ends that has just come to its end and is still open.
     """
-    return read(folder, finished=finished)[0]
+    return read(folder, ended=ended)[0]
 
 
-def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[Measured, ...]]:
+def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple[Measured, ...]]:
     """The summary, and the cells behind it with the reward of every task."""
     record = folder.record
     config = of_run(folder)
@@ -31,8 +33,8 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
     cells, against = tuple(one.cell for one in found), comparisons(found, seed=seed)
     verdicts = verdict_lines(record.bodies("verdict"), record)
     trained = latest(record.bodies("trained"), "round")
-    ended = list(record.bodies("ended"))
-    last = ended[-1] if ended else {}
+    ends = list(record.bodies("ended"))
+    last = ends[-1] if ends else {}
     index = [row.trajectory for row in record.trajectories()]
     by_role = {
         "student": student_use(record.get(Trajectory, digest) for digest in index),
@@ -45,7 +47,7 @@ def read(folder: RunFolder, *, finished: bool = False) -> tuple[Summary, tuple[M
     cpu, wall = _spent(folder)
     summary = Summary(
         run=folder.path.name,
-        state="finished" if finished else folder.state,
+        state=ended or folder.state,
         environment=config.environment.name,
         student=config.student.model,
         critic=config.critic,

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from evener.agents.critics.rule import RuleCritic
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.models.scripted import ScriptedModel
@@ -248,6 +246,25 @@ async def test_harm_that_the_gate_let_pass_is_seen_later_and_rolled_back(
     assert cells["base+evolved"] == cells["base+seed"]
 
 
+def test_after_training_the_lightest_harness_that_keeps_up_goes_to_the_gate(master: Path) -> None:
+    registry = Registry(master / "harness")
+    (light,) = registry.diffs("v2")
+    assert light.proposal.name == "lighter-1-example"
+    assert light.verdict is not None
+    assert (light.verdict.kind, light.verdict.ruling) == ("simplify", Ruling.ACCEPT)
+    assert light.model.adapter == "m1"
+    assert {len(skill.examples) for skill in registry.get("v2").skills} == {1}
+    # what shows nothing at all solves nothing, and costs no trial
+    (bare,) = (
+        record
+        for record in registry.not_accepted().values()
+        if record.proposal.name == "lighter-no-examples" and record.round == 1
+    )
+    assert bare.verdict is not None
+    assert bare.verdict.gate == "race on mining tasks"
+    assert "solved 0% of 6 mining tasks; 73% were asked for" in bare.verdict.reason
+
+
 async def test_predictions_are_kept_with_the_patch_and_scored_on_the_same_tasks(
     config: RunConfig, desk: Any, hire: Hire, tmp_path: Path
 ) -> None:
@@ -281,12 +298,11 @@ async def test_a_persons_patch_that_repeats_a_sealed_task_is_not_tried(
     assert model.requests == []
 
 
-@pytest.mark.parametrize("iterations", [0])
 async def test_a_run_may_search_nothing(
-    config: RunConfig, desk: Any, hire: Hire, tmp_path: Path, iterations: int
+    config: RunConfig, desk: Any, hire: Hire, tmp_path: Path
 ) -> None:
     parts = Parts(environment=desk, model=hire(desk))
-    settings = changed(config, "search", iterations=iterations)
+    settings = changed(config, "search", iterations=0)
     summary = await whole(settings, tmp_path / "run", parts)
     assert summary.verdicts == ()
     assert summary.head == "v0"

@@ -30,7 +30,7 @@ async def test_seeds_are_runs_of_their_own_and_are_read_together(
             planned,
             tmp_path,
             seeds=seeds,
-            arms=False,
+            arms=(),
             command="evener demo --seeds 2",
             parts=parts,
         )

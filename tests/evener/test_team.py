@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evener.agents.models.scripted import ScriptedModel
+from evener.agents.plan import Budget
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
@@ -205,3 +206,15 @@ async def test_an_episode_that_ran_out_of_turns_is_a_failure_for_the_critic(
         asked = [m for m in folder.record.bodies("message") if m["type"] == "AttributeFailures"]
         body: Any = asked[0]["body"]
         assert len(body["trajectories"]) == config.plan.search.mine_tasks
+
+
+async def test_a_run_that_ends_at_its_budget_says_so_and_is_scored_all_the_same(
+    whole: Whole, config: RunConfig, desk: Any, tmp_path: Path
+) -> None:
+    plan = config.plan.model_copy(update={"budget": Budget(rollouts=30)})
+    summary = await whole(config.model_copy(update={"plan": plan}), desk, tmp_path / "run")
+    assert summary.state == "budget"
+    assert "30" in summary.stop_reason
+    assert {cell.name for cell in summary.cells} == {"base+seed", "base+hand", "base+evolved"}
+    with RunFolder.read(tmp_path / "run") as folder:
+        assert folder.state == "budget"

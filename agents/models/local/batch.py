@@ -83,30 +83,17 @@ class Batch:
         return self._leave_finished()
 
     def step(self) -> list[Row]:
-        """One more token for every row; returns those that are finished, which have left."""
-        import torch
-
+        """One more token for every row, and more where guesses come true; returns the rows that are
+        finished, which have left."""
         started = time.perf_counter()
-        device = self._weights.device
         guesses = self._guesses()
-        width = 1 + max(map(len, guesses))
-        gaps = [width - 1 - len(guess) for guess in guesses]
-        ids = torch.tensor(
-            [
-                [0] * gap + [row.out[-1], *guess]
-                for row, gap, guess in zip(self.rows, gaps, guesses, strict=True)
-            ],
-            device=device,
-        )
-        columns = torch.arange(width, device=device)[None]
-        gap = torch.tensor(gaps, device=device)[:, None]
-        start = torch.tensor([row.length for row in self.rows], device=device)[:, None]
-        pad = columns < gap
-        positions = torch.where(pad, 0, columns - gap + start)
-        logits = self._weights.forward(
-            self._slots, 0, ids, positions, pad=pad, runs=self._runs, keep=width
-        )
+        pieces = [[row.out[-1], *guess] for row, guess in zip(self.rows, guesses, strict=True)]
+        logits = self._pass(0, self.rows, pieces, runs=self._runs, keep=max(map(len, pieces)))
+        told = [len(row.out) for row in self.rows]
         self._choose(self.rows, logits, guesses)
+        for row, before in zip(self.rows, told, strict=True):
+            # what was stored is the token before, and the guesses that came true
+            row.length += len(row.out) - before
         for row in self.rows:
             row.seconds += (time.perf_counter() - started) / len(self.rows)
         return self._leave_finished()
@@ -166,34 +153,47 @@ class Batch:
 
     def _read_group(self, group: list[Row]) -> None:
         logits = self._read(self.rows.index(group[0]), group)
-        for row in group:
-            row.length -= 1  # as `_choose` finds it: the last token is the one it was asked with
         nothing: list[list[int]] = [[] for _ in group]
         self._choose(group, logits, nothing)
 
     def _read(self, first: int, group: Sequence[Row]) -> "torch.Tensor":
         """Read what is left of the prompts of rows in slots from `first` on; last logits."""
-        import torch
-
-        device = self._weights.device
         while True:
             pieces = [row.ids[row.length : row.length + _PIECE_TOKENS] for row in group]
-            width = max(len(piece) for piece in pieces)
-            gaps = [width - len(piece) for piece in pieces]
-            ids = torch.tensor(
-                [[0] * gap + piece for gap, piece in zip(gaps, pieces, strict=True)], device=device
-            )
-            columns = torch.arange(width, device=device)[None]
-            gap = torch.tensor(gaps, device=device)[:, None]
-            start = torch.tensor([row.length for row in group], device=device)[:, None]
-            pad = columns < gap
-            positions = torch.where(pad, 0, columns - gap + start)
-            logits = self._weights.forward(self._slots, first, ids, positions, pad=pad)
+            logits = self._pass(first, group, pieces)
             for row, piece in zip(group, pieces, strict=True):
                 row.length += len(piece)
             # only a row that is alone takes more than one piece
             if group[0].length == len(group[0].ids):
                 return logits
+
+    def _pass(
+        self,
+        first: int,
+        rows: Sequence[Row],
+        pieces: Sequence[list[int]],
+        *,
+        runs: Sequence[Run] = (),
+        keep: int = 1,
+    ) -> "torch.Tensor":
+        """Logits after the next tokens of rows in slots from `first` on: `pieces`, which end
+        together."""
+        import torch
+
+        device = self._weights.device
+        width = max(map(len, pieces))
+        gaps = [width - len(piece) for piece in pieces]
+        ids = torch.tensor(
+            [[0] * gap + piece for gap, piece in zip(gaps, pieces, strict=True)], device=device
+        )
+        columns = torch.arange(width, device=device)[None]
+        gap = torch.tensor(gaps, device=device)[:, None]
+        start = torch.tensor([row.length for row in rows], device=device)[:, None]
+        pad = columns < gap
+        positions = torch.where(pad, 0, columns - gap + start)
+        return self._weights.forward(
+            self._slots, first, ids, positions, pad=pad, runs=runs, keep=keep
+        )
 
     def _guesses(self) -> list[list[int]]:
         """What may follow the next token of each row; nothing where too few rows have a guess, for
@@ -217,7 +217,6 @@ class Batch:
                 sampled = row.generator is not None
                 greedy = int(best[at, place])
                 token = draw(own, row.sampling, row.generator) if sampled else greedy
-                row.length += 1
                 row.add(token, float(own[token] - totals[at, place]))
                 self._judge(row, token)
                 if token != guessed or row.stop_reason is not None:

@@ -53,6 +53,7 @@ class Track:
                 outcome=Outcome.SOLVED if solved else Outcome.FAILED,
                 reward=float(solved),
                 prompt_tokens=10,
+                completion_tokens=3,
             )
         )
 
@@ -101,6 +102,7 @@ async def test_of_rivals_the_better_half_goes_on_and_the_best_of_the_last_heat_w
     assert ran == {"none": 4, "few": 4, "good": 12, "best": 12}
     assert [e.proposal.name for e in entries] == ["best", "good", "few", "none"]
     assert [e.heats for e in entries] == [2, 2, 1, 1]
+    assert [(e.tokens, e.written) for e in entries] == [(13 * e.n, 3 * e.n) for e in entries]
     assert [e.proposal.name for e in winners(entries)] == ["best"]
 
 

@@ -4,7 +4,7 @@ from evener.protocols.event import Acted, CallRefused, Event, ParseFailed
 from evener.protocols.message import Call
 from evener.protocols.summary import Cell
 from evener.protocols.trajectory import Outcome, Trajectory
-from evener.report.cell import cell, compare
+from evener.report.cell import cell, difference, rewards
 
 New = Callable[..., Trajectory]
 
@@ -36,10 +36,10 @@ def test_the_tool_error_rate_counts_unreadable_refused_and_failed_calls(new_epis
 
 
 def test_cells_are_compared_on_the_tasks_that_both_scored(new_episode: New) -> None:
-    found = compare(
+    found = difference(
         {
-            "a": [new_episode("1", Outcome.SOLVED), new_episode("2", Outcome.INFRA)],
-            "b": [new_episode("1", Outcome.FAILED), new_episode("2", Outcome.SOLVED)],
+            "a": rewards([new_episode("1", Outcome.SOLVED), new_episode("2", Outcome.INFRA)]),
+            "b": rewards([new_episode("1", Outcome.FAILED), new_episode("2", Outcome.SOLVED)]),
         },
         "a",
         "b",
