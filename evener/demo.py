@@ -40,16 +40,15 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
 def full_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
     """Two rounds with the default gate and sealed cells that bear weight."""
     return RunConfig(
-        student=StudentConfig(model=model, batch=64),
+        student=StudentConfig(model=model, batch=128, concurrency=128),
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
         plan=Plan(
             rounds=2,
             seed=seed,
-            search=Search(
-                iterations=3, mine_tasks=40, race_tasks=5, race_rollouts=60, proposals=12
-            ),
-            trials=Trials(rollouts=400, temperature=0.3, watch=30),
-            training=Training(collect_tasks=96, resamples=1),
+            window=128,
+            search=Search(iterations=3, mine_tasks=36, race_tasks=4, race_rollouts=40, proposals=8),
+            trials=Trials(rollouts=400, temperature=0.3, watch=20),
+            training=Training(collect_tasks=80, resamples=1),
             evaluation=Evaluation(test_tasks=120, ood_tasks=40),
         ),
     )

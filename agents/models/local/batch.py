@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _GROUP_TOKENS = 2048
 """Most tokens, padding included, in one pass over several prompts."""
+_FREE_TOKENS = 48
+"""So many tokens in a pass cost little more than one: it waits for the weights, not the products."""
 _PIECE_TOKENS = 512
 """A longer prompt is read alone, in pieces of this size."""
 
@@ -197,8 +199,8 @@ class Batch:
 
     def _guesses(self) -> list[list[int]]:
         """What may follow the next token of each row; nothing where too few rows have a guess, for
-        every row pays for the longest one."""
-        if self._lookahead == 0:
+        every row pays for the longest one, and nothing in a batch that is large enough without."""
+        if len(self.rows) * (1 + self._lookahead) > _FREE_TOKENS or self._lookahead == 0:
             return [[] for _ in self.rows]
         guesses = [row.guesses(self._lookahead) for row in self.rows]
         worth = sum(map(len, guesses)) >= len(self.rows) * self._lookahead / 2

@@ -123,3 +123,14 @@ def test_guesses_that_come_true_save_steps_and_those_that_do_not_are_dropped(
     ahead, fewer = generated(ruled, tiny, prompts, lookahead=4)
     assert ahead == plain
     assert fewer < steps * 0.8
+
+
+def test_a_large_batch_takes_no_guesses(tiny: Path) -> None:
+    ruled = Ruled(tiny, load_tokenizer(tiny))
+    prompts = [[3 + (at + row) % 5 for at in range(30 + row)] for row in range(17)]
+    _, steps = generated(ruled, tiny, prompts[:16], lookahead=0)
+    _, fewer = generated(ruled, tiny, prompts[:16], lookahead=2)
+    assert fewer < steps
+    _, steps = generated(ruled, tiny, prompts, lookahead=0)
+    _, as_many = generated(ruled, tiny, prompts, lookahead=2)
+    assert as_many == steps
