@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _GROUP_TOKENS = 2048
 """Most tokens, padding included, in one pass over several prompts."""
 _FREE_TOKENS = 48
-"""So many tokens in a pass cost little more than one: it waits for the weights, not the products."""
+"""So many tokens in a pass cost little more than one: the pass waits for the weights."""
 _PIECE_TOKENS = 512
 """A longer prompt is read alone, in pieces of this size."""
 
