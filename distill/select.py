@@ -1,6 +1,7 @@
 """Which episodes a student may learn from: those that the verifier accepted, few of each task.
 
-Every episode left out is counted under one reason; infra and truncation are reasons of their own.
+Every episode left out is counted under one reason; infra and truncation are reasons of their own
+and never taught. With `all` failed ones are, as in Harness-Zero's data for retrosynthesis.
 """
 
 from collections import Counter
@@ -9,6 +10,9 @@ from typing import Literal, TypeAlias
 
 from evener.protocols.digest import Wire
 from evener.protocols.trajectory import Outcome, Trajectory
+
+Keep: TypeAlias = Literal["verified", "all"]
+"""Which outcomes are taught: solved alone, or failed as well."""
 
 EpisodeRefusal: TypeAlias = Literal["infra", "truncated", "not_solved", "other_run_of_task"]
 
@@ -20,30 +24,33 @@ class Selection(Wire):
     refused: dict[str, int]
 
 
-def select(trajectories: Sequence[Trajectory], *, per_task: int = 1) -> Selection:
+def select(
+    trajectories: Sequence[Trajectory], *, per_task: int = 1, keep: Keep = "verified"
+) -> Selection:
     """Solved episodes, at most `per_task` of each task: the earliest attempts, then the shortest.
+    With `all` failed ones too, behind the solved ones of their task.
 
     The choice does not depend on the order of `trajectories`, save for the order of the tasks.
     """
     refused: Counter[str] = Counter()
     tasks: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories:
-        reason = refusal(trajectory)
+        reason = refusal(trajectory, keep=keep)
         if reason is not None:
             refused[reason] += 1
         else:
             tasks.setdefault(trajectory.task.id, []).append(trajectory)
     kept: list[Trajectory] = []
     for runs in tasks.values():
-        runs.sort(key=lambda run: (run.key.attempt, run.usage.written, run.id))
+        runs.sort(key=lambda run: (not run.solved, run.key.attempt, run.usage.written, run.id))
         kept += runs[:per_task]
         if len(runs) > per_task:
             refused["other_run_of_task"] += len(runs) - per_task
     return Selection(episodes=tuple(kept), refused=dict(refused))
 
 
-def refusal(trajectory: Trajectory) -> EpisodeRefusal | None:
-    """Why an episode teaches nothing that is known to be right, or None."""
+def refusal(trajectory: Trajectory, *, keep: Keep = "verified") -> EpisodeRefusal | None:
+    """Why an episode is not to be taught, or None."""
     match trajectory.outcome:
         case Outcome.SOLVED:
             return None
@@ -52,4 +59,4 @@ def refusal(trajectory: Trajectory) -> EpisodeRefusal | None:
         case Outcome.TRUNCATED:
             return "truncated"
         case Outcome.FAILED:
-            return "not_solved"
+            return None if keep == "all" else "not_solved"

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from evener.distill.select import Keep
 from evener.protocols.digest import Wire
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -12,7 +13,8 @@ Precision = Literal["auto", "float32", "bfloat16"]
 class SftSettings(Wire):
     """Rows, adapter, optimiser and probe.
 
-    `per_task` bounds the runs kept of one task, `max_tokens` a row's length; a longer row is cut
+    `filter` says which episodes are taught: `verified` are the solved ones, `all` the failed as
+    well. `per_task` bounds the runs kept of one task, `max_tokens` a row's length; a longer row is cut
     after its last whole reply that fits, or with `overlong = "refuse"` left out. With
     `mask = "template"` every row's mask must also be the one that the chat template's generation
     marks give. `precision` is that of the frozen base during training (the adapter stays in
@@ -20,6 +22,7 @@ class SftSettings(Wire):
     probe's reply: the new student must end its turn within it.
     """
 
+    filter: Keep = "verified"
     per_task: int = Field(default=1, ge=1)
     min_rows: int = Field(default=8, ge=1)
     max_tokens: int = Field(default=2048, ge=8)

@@ -49,7 +49,8 @@ Progress = Callable[[JsonObject], None]
 
 class TrlFineTuner:
     """Trains LoRA adapters on the model in `model`, each in a process of its own. No row in which
-    one of `markers` stands is trained on."""
+    one of `markers` stands is trained on; a function is asked for them each time rows are made, in
+    whichever thread makes them."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class TrlFineTuner:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
-        markers: Markers | None = None,
+        markers: Markers | Callable[[], Markers] | None = None,
     ) -> None:
         check_folder(model)
         self._model = model.resolve()
@@ -119,14 +120,15 @@ class TrlFineTuner:
 
     def rows(self, trajectories: Sequence[Trajectory], serving: Harness) -> RowSet:
         """The rows that would be trained on, with everything refused counted."""
-        chosen = select(trajectories, per_task=self._settings.per_task)
+        chosen = select(trajectories, per_task=self._settings.per_task, keep=self._settings.filter)
+        markers = self._markers() if callable(self._markers) else self._markers
         made = build_rows(
             chosen.episodes,
             serving,
             self.renderer,
             settings=self._settings,
             model=self._model.name,
-            markers=self._markers,
+            markers=markers,
         )
         refused = Counter(chosen.refused) + Counter(made.refused)
         return made.model_copy(update={"refused": dict(refused)})
@@ -222,11 +224,11 @@ class TrlFineTuner:
 
 
 def warning(rows: RowSet) -> str:
-    """A line on rows that could not be used although their episodes were right, where they are
+    """A line on rows that could not be used although their episodes were chosen, where they are
     many; else nothing."""
     lost = {reason: n for reason, n in rows.refused.items() if reason not in _EXPECTED}
     whole = len(rows.rows) + sum(lost.values())
     if sum(lost.values()) <= _MANY * whole:
         return ""
     reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(lost.items()))
-    return f"{sum(lost.values())} of {whole} rows of solved episodes cannot be used: {reasons}"
+    return f"{sum(lost.values())} of {whole} rows of chosen episodes cannot be used: {reasons}"

@@ -228,3 +228,19 @@ def test_a_fine_tuner_holds_its_rows_against_its_markers(
     made = tuner.rows([planted(solved[0], GUIDANCE), solved[1]], desk)
     assert made.refused == {"private_marker": 1}
     assert len(made.rows) == 1
+
+
+def test_a_fine_tuner_asks_for_its_markers_each_time(
+    student: Path, desk: Harness, optimized: Harness, solved: list[Trajectory]
+) -> None:
+    reviews: list[JsonObject] = []
+    tuner = TrlFineTuner(
+        student,
+        SftSettings(),
+        threads=1,
+        markers=lambda: markers_of(KNOWLEDGE, optimized, desk, reviews=reviews),
+    )
+    spoilt = planted(solved[0], REASON)
+    assert tuner.rows([spoilt], desk).refused == {}
+    reviews.append({"reason": REASON})
+    assert tuner.rows([spoilt], desk).refused == {"private_marker": 1}

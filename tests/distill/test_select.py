@@ -34,5 +34,26 @@ def test_of_one_task_the_earliest_attempt_is_kept_then_the_shortest(
     assert select([again, longer, first], per_task=2).episodes == (first, longer)
 
 
+def test_all_keeps_failed_episodes_behind_solved_ones_and_never_infra_or_truncated(
+    solved: list[Trajectory],
+) -> None:
+    failed = changed(solved[1], outcome=Outcome.FAILED)
+    # an earlier attempt that failed makes no room for itself
+    before = changed(solved[0], outcome=Outcome.FAILED, id="before")
+    after = changed(solved[0], key=solved[0].key.model_copy(update={"attempt": 1}))
+    given = [
+        before,
+        after,
+        failed,
+        changed(solved[2], outcome=Outcome.INFRA),
+        changed(solved[3], outcome=Outcome.TRUNCATED),
+    ]
+    chosen = select(given, keep="all")
+    assert chosen.episodes == (after, failed)
+    assert chosen.refused == {"other_run_of_task": 1, "infra": 1, "truncated": 1}
+    assert select(given, keep="all", per_task=2).episodes == (after, before, failed)
+    assert select(given).refused["not_solved"] == 2
+
+
 def test_nothing_selected_is_an_empty_selection(desk: Harness) -> None:
     assert select([]).episodes == ()

@@ -151,8 +151,18 @@ def test_many_rows_lost_to_faults_are_a_warning_and_expected_refusals_are_none(
     less = desk.model_copy(update={"tools": tuple(t for t in desk.tools if t.name != "lookup")})
     assert (
         warning(tuner.rows(solved, less))
-        == "6 of 12 rows of solved episodes cannot be used: unknown_action 6"
+        == "6 of 12 rows of chosen episodes cannot be used: unknown_action 6"
     )
+
+
+def test_the_filter_of_the_settings_decides_whether_failed_episodes_are_taught(
+    student: Path, desk: Harness, solved: list[Trajectory]
+) -> None:
+    failed = [e.model_copy(update={"outcome": Outcome.FAILED}) for e in solved]
+    verified = TrlFineTuner(student, SftSettings()).rows(failed, desk)
+    assert (len(verified.rows), verified.refused) == (0, {"not_solved": 12})
+    every = TrlFineTuner(student, SftSettings(filter="all")).rows(failed, desk)
+    assert (len(every.rows), every.refused) == (12, {})
 
 
 async def test_an_adapter_is_no_base(
