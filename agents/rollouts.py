@@ -61,8 +61,9 @@ class Rollouts:
         attempt: int = 0,
         temperature: float = 0.0,
         label: str = "",
+        review: str = "",
     ) -> tuple[EpisodeRef, ...]:
-        """One episode for each task, in the order of the tasks."""
+        """One episode for each task, in the order of the tasks; `review` names a reviewer."""
         if self._progress and label:
             self._progress.stage(label, total=len(tasks))
         requests = [
@@ -74,6 +75,7 @@ class Rollouts:
                 seed=seed,
                 attempt=attempt,
                 temperature=temperature,
+                review=review,
             )
             for task in tasks
         ]

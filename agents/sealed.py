@@ -12,18 +12,19 @@ from evener.agents.rollouts import Rollouts
 from evener.agents.run import Run, Standing
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.model import ModelRef
-from evener.protocols.port import Environment
+from evener.protocols.port import Environment, Log
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.task import Purpose, Split, Task
 
 
 class CellPlan(Wire):
-    """One cell before it is run: its fixed name, model and harness digest."""
+    """One cell before it is run: its fixed name, model, harness digest, and who reviews."""
 
     name: str
     model: ModelRef
     harness: str
     label: str
+    review: str = ""
 
 
 def cells(
@@ -89,8 +90,16 @@ class Sealed:
             attempt=attempt,
             temperature=temperature,
             label=f"sealed {split}: {cell.name}",
+            review=cell.review,
         )
         return episodes, self._cpu_seconds() - before
+
+    async def run_all(self, plan: Sequence[CellPlan], *, log: Log) -> None:
+        """Every cell on `test`, then on `ood` if asked for; its episodes go to the log."""
+        for split in self.splits:
+            for cell in plan:
+                episodes, seconds = await self.run(cell, split)
+                log.append("cell", self.entry(cell, split, episodes, cpu_seconds=seconds))
 
     def entry(
         self,
@@ -121,7 +130,4 @@ async def run_cells(run: Run, plan: tuple[CellPlan, ...]) -> None:
     sealed = Sealed(
         run.environment, run.plan, rollouts=run.rollouts, cpu_seconds=run.meter.cpu_seconds
     )
-    for split in sealed.splits:
-        for cell in plan:
-            episodes, seconds = await sealed.run(cell, split)
-            run.record("cell", sealed.entry(cell, split, episodes, cpu_seconds=seconds))
+    await sealed.run_all(plan, log=run.log)

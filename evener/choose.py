@@ -1,6 +1,8 @@
 """Names in a configuration become the parts they mean."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evener.agents.critics.random import RandomCritic
 from evener.agents.critics.rule import RuleCritic
@@ -15,6 +17,9 @@ from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Model, Progress
+
+if TYPE_CHECKING:
+    from evener.distill.marker import Markers
 
 
 def choose_environment(config: RunConfig) -> Environment:
@@ -63,8 +68,15 @@ def choose_model(config: RunConfig) -> Model:
     )
 
 
-def choose_tuner(config: RunConfig, model: Model, *, progress: Progress) -> FineTuner:
-    """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones."""
+def choose_tuner(
+    config: RunConfig,
+    model: Model,
+    *,
+    progress: Progress,
+    markers: "Callable[[], Markers] | None" = None,
+) -> FineTuner:
+    """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones. No row in which
+    one of `markers` stands is trained on."""
     if config.plan.training.method == "none":
         return FrozenTuner()
     from evener.agents.models.local.engine import LocalEngine
@@ -89,5 +101,9 @@ def choose_tuner(config: RunConfig, model: Model, *, progress: Progress) -> Fine
                 pass
 
     return TrlFineTuner(
-        model.folder, config.finetune, threads=config.student.threads, progress=hear
+        model.folder,
+        config.finetune,
+        threads=config.student.threads,
+        progress=hear,
+        markers=markers,
     )

@@ -68,8 +68,32 @@ class GateConfig(Wire):
     schedule: Literal["default", "small"] = "default"
 
 
+class DistillConfig(Wire):
+    """Harness-Zero: which harness is taken off (`optimized`), which one stays (`target`), each a
+    name that ships, a YAML file or RUN:VERSION, and who reviews.
+
+    `reviewer` says what the student's responses are held against: `own` is its base under
+    `optimized`, `recipe` rules, `model` its base reading K, `passthrough` nobody. `review =
+    "flagged"` asks only where a hint fires or the mean log-probability of the response is under
+    `threshold`; with `knowledge = "empty"` the reviewer has no K. Recovery is measured on
+    `replicate_tasks` tasks (0: not at all), sampled at `temperature`; `control` trains a second
+    student on the action format alone.
+    """
+
+    target: str = "target"
+    optimized: str = "optimized"
+    reviewer: Literal["own", "recipe", "model", "passthrough"] = "own"
+    review: Literal["always", "flagged"] = "always"
+    threshold: float | None = Field(default=None, le=0)
+    knowledge: Literal["adapted", "empty"] = "adapted"
+    replicate_tasks: int = Field(default=120, ge=0)
+    temperature: float = Field(default=0.3, gt=0)
+    control: bool = True
+
+
 class RunConfig(Wire):
-    """Everything that decides a run's result, and so all of it stands in the manifest."""
+    """Everything that decides a run's result, and so all of it stands in the manifest. With
+    `distill` it is one of `evener distill`, which searches for nothing and has no gate."""
 
     environment: EnvironmentConfig = EnvironmentConfig()
     student: StudentConfig = StudentConfig()
@@ -78,6 +102,7 @@ class RunConfig(Wire):
     gate: GateConfig = GateConfig()
     plan: Plan = Plan()
     finetune: SftSettings = SftSettings()
+    distill: DistillConfig | None = None
 
 
 def load(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:
@@ -159,7 +184,7 @@ def keys(model: type[Wire] = RunConfig, prefix: str = "") -> list[str]:
     """All dotted keys of the configuration."""
     found: list[str] = []
     for name, field in model.model_fields.items():
-        inner = field.annotation
+        inner = DistillConfig if name == "distill" else field.annotation
         if isinstance(inner, type) and issubclass(inner, Wire):
             found += keys(inner, f"{prefix}{name}.")
         else:

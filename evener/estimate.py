@@ -1,6 +1,7 @@
 """What a plan will cost at most, said before it starts."""
 
 from evener.agents.plan import Plan
+from evener.config import DistillConfig
 from evener.protocols.digest import Wire
 
 
@@ -67,3 +68,26 @@ def estimate(
     rows = rounds * training.collect_tasks if trained else 0
     cost = None if per_episode is None else total * per_episode + rows * per_row
     return Estimate(stages=used, rollouts=total, training_rows=rows, cpu_seconds=cost)
+
+
+def distillation(plan: Plan, settings: DistillConfig, *, arms: int) -> Estimate:
+    """Bounds for a distillation with `arms` extra harnesses in the sealed test. What reviewing
+    takes comes on top of the episodes; it is said in the report."""
+    control = int(settings.control)
+    collect = plan.training.collect_tasks * (1 + plan.training.resamples)
+    cells = 4 + arms + control
+    stages = (
+        Stage(name="replicates", rollouts=settings.replicate_tasks * (5 + control)),
+        Stage(name="collecting under review", rollouts=collect),
+        Stage(
+            name="sealed test",
+            rollouts=cells * (plan.evaluation.test_tasks + plan.evaluation.ood_tasks),
+        ),
+    )
+    used = tuple(stage for stage in stages if stage.rollouts)
+    return Estimate(
+        stages=used,
+        rollouts=sum(stage.rollouts for stage in stages),
+        training_rows=plan.training.collect_tasks * (1 + control),
+        cpu_seconds=None,
+    )

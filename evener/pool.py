@@ -17,7 +17,7 @@ from evener.protocols.summary import PooledComparison, PooledSummary, Summary
 from evener.report.against import pairs
 from evener.report.measured import Measured
 from evener.report.pooled import pooled_cell, pooled_comparison
-from evener.report.sentence import refused, sentence
+from evener.report.sentence import refused, said
 from evener.report.whole import read
 
 NOTABLE = ("python", "torch", "transformers", "trl", "peft")  # what decides a figure beside code
@@ -63,7 +63,7 @@ def pool(runs: Sequence[Path]) -> PooledSummary:
         comparisons=tuple(comparisons),
         cpu_seconds=round(sum(run.summary.budget.cpu_seconds for run in found), 1),
         notes=(*notes, *_missing(found, names), *_refused(found)),
-        verdict_sentence=sentence(cells, comparisons, verdicts, drawn=_drawn(seeds, comparisons)),
+        verdict_sentence=said(cells, comparisons, verdicts, drawn=_drawn(seeds, comparisons)),
     )
 
 

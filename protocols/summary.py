@@ -128,6 +128,21 @@ class Arm(Wire):
     note: str = ""
 
 
+class Reviews(Wire):
+    """What reviewing came to: of `candidates` responses, those that a reviewer was asked about and
+    those that it replaced; attempts of its that did not count, and candidates that passed after
+    three of these. Calls and tokens are the reviewer's own."""
+
+    reviewer: str
+    candidates: int = 0
+    reviewed: int = 0
+    replaced: int = 0
+    invalid_attempts: int = 0
+    given_up: int = 0
+    calls: int = 0
+    tokens: int = 0
+
+
 class Rows(Wire):
     """Training rows accepted, and refused by reason."""
 
@@ -230,6 +245,7 @@ class Summary(Wire):
     arms: tuple[Arm, ...] = ()
     recovery: tuple[Recovery, ...] = ()
     recovery_means: RecoveryMeans | None = None
+    reviews: tuple[Reviews, ...] = ()
     rows: Rows = Rows()
     budget: BudgetUse = Field(default_factory=BudgetUse)
     head: str = ""

@@ -199,3 +199,24 @@ class RunEnded(Wire):
     model: ModelRef
     stop_reason: str
     out_of_budget: bool = False
+
+
+class StartDistillation(Wire):
+    """Take a harness off: the student's runs under `target` are reviewed by `review` (a reviewer's
+    digest), trained on, and run without it. `optimized` is what it is held against, `arms` are
+    harnesses that only the sealed test runs; all are store digests."""
+
+    target: str
+    optimized: str
+    model: ModelRef
+    review: str
+    arms: dict[str, str] = {}
+
+
+class DistillationEnded(Wire):
+    """The run is over: the trained student, the one that was trained on the action format alone,
+    and why it stopped where there is none."""
+
+    model: ModelRef | None
+    control: ModelRef | None = None
+    stop_reason: str

@@ -20,7 +20,7 @@ from evener.agents.trials.supply import Supply
 from evener.agents.trials.trial import REPEATS
 from evener.cli import commands
 from evener.cli.app import app
-from evener.config import RunConfig, parse
+from evener.config import DistillConfig, RunConfig, parse
 from evener.enough import enough
 from evener.environments import create
 from evener.protocols.digest import Wire
@@ -276,7 +276,7 @@ def test_the_hooks_that_the_page_shows_bind() -> None:
 
 def defaults(model: type[Wire], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, field in model.model_fields.items():
-        inner = field.annotation
+        inner = DistillConfig if name == "distill" else field.annotation
         if isinstance(inner, type) and issubclass(inner, Wire):
             yield from defaults(inner, f"{prefix}{name}.")
         else:

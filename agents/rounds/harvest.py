@@ -23,9 +23,11 @@ async def harvest(
     seed: int,
     limit: int | None = None,
     patience: int | None = None,
+    review: str = "",
 ) -> tuple[EpisodeRef, ...]:
     """All `collect` episodes, solved or not, at most 1 + `resamples` for each task and `limit` in
-    all; no more after `patience` passes in a row over all tasks left that solved none of them."""
+    all; no more after `patience` passes in a row over all tasks left that solved none of them.
+    `review` names a reviewer."""
     episodes: list[EpisodeRef] = []
     left = list(tasks)
     barren = 0
@@ -42,6 +44,7 @@ async def harvest(
             attempt=attempt,
             temperature=training.temperature if attempt else 0.0,
             label="collecting accepted runs" if not attempt else f"trying again ({attempt})",
+            review=review,
         )
         episodes += done
         left = [

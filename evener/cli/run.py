@@ -92,8 +92,15 @@ def run(
     """Let a model and its harness improve each other as a TOML file says. Resumes."""
     from evener.config import load
     from evener.estimate import estimate
+    from evener.protocols.error import ConfigError
 
     settings = load(config, overrides or ())
+    if settings.distill is not None:
+        raise ConfigError(
+            "this configuration is one of a distillation",
+            where=f"{config}, distill",
+            remedy=f"evener distill {config}",
+        )
     cost = estimate(settings.plan, arms=len(settings.harness.arms))
     if dry_run:
         from evener.team import rehearse
@@ -114,7 +121,7 @@ def _run(config: "RunConfig", out: Path, *, as_json: bool, quiet: bool) -> None:
     with watching(quiet=quiet) as progress:
 
         async def whole() -> "Summary":
-            _end_on_sigterm()
+            end_on_sigterm()
             async with Team.open(config, out, parts=Parts(progress=progress)) as team:
                 if team.folder.resumed:
                     progress.say(f"going on with {out}")
@@ -142,7 +149,7 @@ def _study(
     with watching(quiet=quiet) as progress:
 
         async def whole() -> "PooledSummary":
-            _end_on_sigterm()
+            end_on_sigterm()
             return await study(
                 planned,
                 out,
@@ -157,7 +164,7 @@ def _study(
     emit(pooled, render_pooled(pooled), as_json=as_json)
 
 
-def _end_on_sigterm() -> None:
+def end_on_sigterm() -> None:
     """SIGTERM cancels the work, so that the run's session ends as it should."""
     main = asyncio.current_task()
     assert main is not None

@@ -35,6 +35,18 @@ AGAINST = (
     Against("trained+evolved", "base+seed@best*", "both together against more calls: best of n"),
     Against("trained+evolved", "base+seed@majority*", "both together against a vote of n"),
     Against("trained+evolved", "trained_1+evolved_1", "the rounds after the first, altogether"),
+    Against("base+optimized", "base+target", "the harness, before it is taken off"),
+    Against("trained+target", "base+target", "what is left in the weights without the harness"),
+    Against("trained+target", "base+optimized", "the weights alone against the harness"),
+    Against("trained+target", "trained+optimized", "the trained student without the harness"),
+    Against("trained+target", "format+target", "against training on the action format alone"),
+    Against("base+reviewed", "base+target", "review with K, no training"),
+    Against("base+reviewed_empty", "base+target", "review with an empty K, no training"),
+    Against("base+reviewed", "base+reviewed_empty", "what K is worth to the reviewer"),
+    Against("trained+target", "base+reviewed", "the weights alone against review"),
+    Against("trained+target", "base+recipe", "the weights alone against the recipe rules"),
+    Against("trained+target", "base+target@best*", "the weights alone against best of n"),
+    Against("trained+target", "base+optimized@best*", "the weights alone against best of n of h*"),
 )
 EACH_ROUND = (
     Against("trained_{t}+evolved_{n}", "trained_{t}+evolved_{t}", "the search of round {n}"),

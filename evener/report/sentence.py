@@ -50,6 +50,54 @@ def sentence(
     return " ".join(filter(None, (first, untaken, *compounding(tuple(rates), found))))
 
 
+def said(
+    cells: Sequence[Cell] | Sequence[PooledCell],
+    comparisons: Sequence[Comparison],
+    verdicts: Sequence[VerdictLine] = (),
+    *,
+    drawn: str,
+) -> str:
+    """The sentence of a run, whichever of the two it was."""
+    if any(cell.name == "base+target" for cell in cells):
+        return distilled(cells, comparisons, drawn=drawn)
+    return sentence(cells, comparisons, verdicts, drawn=drawn)
+
+
+def distilled(
+    cells: Sequence[Cell] | Sequence[PooledCell],
+    comparisons: Sequence[Comparison],
+    *,
+    drawn: str,
+) -> str:
+    """Whether the weights alone do what the harness did for the untrained student."""
+    rates = {c.name: c for c in cells if c.split == "test"}
+    found: Found = {(c.a, c.b): c for c in comparisons if c.split == "test"}
+    start, dressed, alone = (
+        rates.get(name) for name in ("base+target", "base+optimized", "trained+target")
+    )
+    if start is None or dressed is None:
+        return "The sealed test was not run."
+    if alone is None:
+        return (
+            f"Nothing was distilled: base+target solves {start.rate:.0%} and base+optimized "
+            f"{dressed.rate:.0%} of {start.n} sealed tasks ({drawn})."
+        )
+    against = found.get(("trained+target", "base+optimized"))
+    if against is None or not against.n:
+        return "No sealed task was scored for both, so there is nothing to compare."
+    if against.low > 0:
+        claim = "the weights alone are ahead of the harness"
+    elif against.high < 0:
+        claim = "the weights alone are behind the harness"
+    else:
+        claim = "the weights alone and the harness are not told apart"
+    return (
+        f"With the harness off, trained+target solves {alone.rate:.0%} of {alone.n} sealed tasks, "
+        f"base+optimized {dressed.rate:.0%}, base+target {start.rate:.0%}: {claim} "
+        f"({evidence(against)}, paired, {drawn})."
+    )
+
+
 def compounding(names: Sequence[str], found: Found) -> Iterator[str]:
     """Whether a harness evolved on trained weights serves them better, round by round."""
     for name in names:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evener.protocols.summary import PooledSummary, Summary, VerdictLine
-from evener.report import section
+from evener.report import section, taught
 from evener.report.finding import covers
 from evener.report.grid import compounding
 from evener.report.sealed import cells, comparisons, pooled_cells, pooled_comparisons
@@ -54,6 +54,8 @@ def tables(runs: Sequence[Summary]) -> list[Table]:
         section.controls(runs),
         section.predictions(runs),
         section.arms(runs),
+        taught.recovery(runs),
+        taught.reviews(runs),
     ]
 
 

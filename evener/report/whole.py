@@ -8,9 +8,10 @@ from evener.config import of_run
 from evener.protocols.digest import JsonObject
 from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
-from evener.report.logged import arms, controls, effects, predictions
+from evener.report.logged import arms, controls, effects, predictions, recovery, recovery_means
 from evener.report.measured import Measured, comparisons, measured
-from evener.report.sentence import sentence
+from evener.report.reviewed import reviews
+from evener.report.sentence import said
 from evener.report.summarize import rows, student_use, verdict_lines
 
 End = Literal["finished", "budget"]
@@ -32,6 +33,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
     found = measured(record.bodies("cell"), record, seed=seed)
     cells, against = tuple(one.cell for one in found), comparisons(found, seed=seed)
     verdicts = verdict_lines(record.bodies("verdict"), record)
+    distilled = config.distill is not None
     trained = latest(record.bodies("trained"), "round")
     ends = list(record.bodies("ended"))
     last = ends[-1] if ends else {}
@@ -50,10 +52,10 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         state=ended or folder.state,
         environment=config.environment.name,
         student=config.student.model,
-        critic=config.critic,
-        gate=f"{config.gate.kind} ({config.gate.schedule})",
+        critic="none" if distilled else config.critic,
+        gate="none" if distilled else f"{config.gate.kind} ({config.gate.schedule})",
         seed=seed,
-        rounds=config.plan.rounds,
+        rounds=0 if distilled else config.plan.rounds,
         cells=cells,
         comparisons=against,
         verdicts=verdicts,
@@ -61,6 +63,9 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         effects=effects(record.bodies("effect")),
         controls=controls(record.bodies("control")),
         arms=arms(record.bodies("arm")),
+        recovery=recovery(record.bodies("recovery")),
+        recovery_means=recovery_means(record.bodies("recovery")),
+        reviews=reviews(record.bodies("review")),
         rows=rows(trained),
         budget=BudgetUse(
             by_role=by_role,
@@ -71,7 +76,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         head=str(last.get("version", "")),
         model=_model(last.get("model")),
         stop_reason=str(last.get("stop_reason", "")),
-        verdict_sentence=sentence(cells, against, verdicts, drawn=f"seed {seed}"),
+        verdict_sentence=said(cells, against, verdicts, drawn=f"seed {seed}"),
     )
     return summary, found
 

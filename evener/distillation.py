@@ -1,0 +1,166 @@
+"""The composition root of `evener distill`: from a configuration to peers over a run folder.
+
+    adapt → replicate A → collect under review → train → take the harness off → replicate B → test
+
+K and the detectors are made, checked and logged before the first episode.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+from evener.agents.budget import Meter
+from evener.agents.bus import Bus
+from evener.agents.distiller import Distiller
+from evener.agents.harnessing import HarnessingAgent
+from evener.agents.models.cache import CachedModel
+from evener.agents.record.manifest import Manifest
+from evener.agents.record.run import RunFolder
+from evener.agents.reviewers import ActionSpace
+from evener.agents.student import HARNESSING, Student
+from evener.agents.trainer import Trainer
+from evener.choose import choose_tuner
+from evener.config import RunConfig
+from evener.distill.detectors import detectors_of, frozen
+from evener.distill.marker import Markers, markers_of
+from evener.lesson import Lesson, prepare, wanted
+from evener.parts import Parts
+from evener.protocols.port import Model, Reviewer
+from evener.protocols.summary import Summary
+from evener.protocols.wire import DistillationEnded, StartDistillation
+from evener.recovered import note_recovery
+from evener.report.whole import summarize
+from evener.reviewing import choose_reviewer
+
+
+class Distillation:
+    """Student, HarnessingAgent, Trainers and Distiller over one run folder."""
+
+    def __init__(self, bus: Bus, folder: RunFolder, *, lesson: Lesson, start: StartDistillation):
+        self.bus = bus
+        self.folder = folder
+        self.lesson = lesson
+        self.start = start
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, config: RunConfig, out: Path, *, parts: Parts | None = None
+    ) -> AsyncGenerator[Self]:
+        """Assemble the team and start its bus; go on with the run where `out` holds one.
+
+        Raises UserError for anything in the configuration that cannot be used, before any episode.
+        """
+        parts = parts or Parts()
+        lesson = await prepare(config, parts)
+        async with parts.student(config) as model:
+            with RunFolder.open(out, _manifest(config, lesson, model)) as folder:
+                record = folder.record
+                cached = CachedModel(model, folder.replies)
+                space = ActionSpace(lesson.target, lesson.background.actions)
+                reviewer = choose_reviewer(
+                    wanted(config), cached, lesson.optimized, lesson.knowledge, space
+                )
+                bus = _assemble(config, folder, lesson, model, reviewer, space, parts)
+                start = StartDistillation(
+                    target=record.put(lesson.target),
+                    optimized=record.put(lesson.optimized),
+                    model=model.ref,
+                    review=reviewer.digest,
+                    arms={name: record.put(harness) for name, harness in lesson.arms.items()},
+                )
+                _note(folder, lesson)
+                async with bus:
+                    yield cls(bus, folder, lesson=lesson, start=start)
+
+    async def run(self) -> Summary:
+        """Run it to its end, or go on with it; writes `summary.json` and returns it."""
+        ended = await self.bus.ask("distiller", self.start, DistillationEnded)
+        assert self.folder.session is not None
+        self.folder.session.end_as("finished")
+        if ended.model is not None:
+            note_recovery(self.folder, self.lesson.optimized, self.lesson.environment)
+        summary = summarize(self.folder, ended="finished")
+        self.folder.write("summary.json", summary.model_dump_json(indent=1) + "\n")
+        return summary
+
+
+def _assemble(
+    config: RunConfig,
+    folder: RunFolder,
+    lesson: Lesson,
+    model: Model,
+    reviewer: Reviewer,
+    space: ActionSpace,
+    parts: Parts,
+) -> Bus:
+    record, plan, settings = folder.record, config.plan, wanted(config)
+    environment = lesson.environment
+    bus = Bus(record)
+    bus.terminal("model", "stop")
+    cached = CachedModel(model, folder.replies)
+    bus.join(
+        "student", Student(environment, cached, record, concurrency=config.student.concurrency)
+    )
+    bus.join(HARNESSING, HarnessingAgent([reviewer], space, record))
+
+    def markers() -> Markers:
+        # asked for when rows are made, for reviews are added all the time
+        return markers_of(
+            lesson.secret, lesson.optimized, lesson.target, reviews=record.bodies("review")
+        )
+
+    tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress, markers=markers)
+    bus.join("trainer", Trainer(tuner, record, folder.models))
+    if settings.control:
+        alone = config.finetune.model_copy(update={"mask": "format"})
+        control = parts.tuner or choose_tuner(
+            config.model_copy(update={"finetune": alone}),
+            model,
+            progress=parts.progress,
+            markers=markers,
+        )
+        bus.join("format_trainer", Trainer(control, record, folder.models))
+    bus.join(
+        "distiller",
+        Distiller(
+            environment,
+            plan,
+            log=record,
+            meter=Meter(plan.budget, cpu_seconds=folder.cpu_seconds),
+            progress=parts.progress,
+            replicate_tasks=settings.replicate_tasks,
+            temperature=settings.temperature,
+            control=settings.control,
+        ),
+    )
+    return bus
+
+
+def _note(folder: RunFolder, lesson: Lesson) -> None:
+    """Log K and the frozen detectors, once."""
+    record = folder.record
+    found = frozen(detectors_of(lesson.optimized, lesson.environment))
+    known = [body["digest"] for body in record.bodies("detectors")]
+    if found not in known:
+        record.append("detectors", {"digest": found})
+    if not list(record.bodies("knowledge")):
+        record.append(
+            "knowledge",
+            {"digest": lesson.knowledge.digest(), "document": lesson.knowledge.document()},
+        )
+
+
+def _manifest(config: RunConfig, lesson: Lesson, model: Model) -> Manifest:
+    harnesses = (lesson.target, lesson.optimized, *lesson.arms.values())
+    return Manifest.of(
+        config.document(),
+        digests={
+            "environment": lesson.environment.digest,
+            "student": model.ref.revision,
+            "knowledge": lesson.knowledge.digest(),
+            **{f"harness {harness.name}": harness.digest() for harness in harnesses},
+        },
+        seeds={"run": config.plan.seed},
+    )

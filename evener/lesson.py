@@ -1,0 +1,97 @@
+"""What a distillation teaches and to whom: harnesses and K, made and checked before any episode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evener.adapt import adapted
+from evener.agents.harness.check import check
+from evener.agents.pattern.background import Background, published
+from evener.agents.plan import derive
+from evener.choose import choose_environment, choose_harness
+from evener.config import DistillConfig, RunConfig
+from evener.contender import named_harness
+from evener.parts import Parts
+from evener.protocols.error import ConfigError, HarnessError
+from evener.protocols.harness import Harness
+from evener.protocols.knowledge import Knowledge
+from evener.protocols.port import Environment
+from evener.protocols.task import Split
+from evener.reviewing import emptied
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What is taught, before there is a model: all of it is checked and fits together."""
+
+    environment: Environment
+    background: Background
+    target: Harness
+    optimized: Harness
+    arms: Mapping[str, Harness]
+    knowledge: Knowledge
+    """What the reviewer reads, which may be empty."""
+    secret: Knowledge
+    """All of K, of which nothing may stand in a row."""
+
+
+def wanted(config: RunConfig) -> DistillConfig:
+    """The table `[distill]`. Raises ConfigError where there is none."""
+    if config.distill is None:
+        raise ConfigError(
+            "this configuration has no table [distill]",
+            where="distill",
+            remedy="add one, or use evener run",
+        )
+    if config.plan.training.method == "none":
+        raise ConfigError(
+            "nothing can be distilled into frozen weights",
+            where="plan.training.method",
+            remedy='leave it at "lora"',
+        )
+    return config.distill
+
+
+async def prepare(config: RunConfig, parts: Parts) -> Lesson:
+    """Raises UserError for anything in the configuration that cannot be used: names, files, a
+    harness for another environment, a K that does not fit, too few tasks."""
+    settings = wanted(config)
+    environment = parts.environment or choose_environment(config)
+    background = await published(environment)
+    target, _ = named_harness(settings.target, environment)
+    optimized, _ = named_harness(settings.optimized, environment)
+    arms = {n: choose_harness(spec, environment) for n, spec in config.harness.arms.items()}
+    named = {settings.target: target, settings.optimized: optimized}
+    named |= {config.harness.arms[name]: harness for name, harness in arms.items()}
+    for spec, harness in named.items():
+        try:
+            check(harness, background.actions)
+        except HarnessError as error:
+            raise HarnessError(
+                error.what, where=f"{spec}: {error.where}", remedy=error.remedy
+            ) from None
+    _enough(environment, config)
+    # held against the tasks of the sealed test, among others
+    made = await adapted(
+        optimized, target, environment=environment, seed=derive(config.plan.seed, "sealed")
+    )
+    whole = made.knowledge
+    return Lesson(
+        environment=environment,
+        background=background,
+        target=target,
+        optimized=optimized,
+        arms=arms,
+        knowledge=emptied(whole) if settings.knowledge == "empty" else whole,
+        secret=whole,
+    )
+
+
+def _enough(environment: Environment, config: RunConfig) -> None:
+    plan = config.plan
+    for split, count in (
+        (Split.MINE, plan.training.collect_tasks),
+        (Split.TEST, plan.evaluation.test_tasks),
+        (Split.OOD, plan.evaluation.ood_tasks),
+    ):
+        if count:
+            environment.tasks(split, count=count, seed=plan.seed)
