@@ -1,8 +1,9 @@
 """Accepted episodes become rows of token ids, drawn as the serving harness and engine draw them.
 
 Nothing is tokenised again after this. Only accepted replies of the episode carry a loss, each with
-its end-of-turn token; worked examples and replies that led to an error never do. Nothing of a
-reviewer's private side may stand in a row: see marker.py.
+its end-of-turn token; worked examples and replies that led to an error never do. With
+`mask = "format"` it is their form alone: see skeleton.py. Nothing of a reviewer's private side may
+stand in a row: see marker.py.
 """
 
 from collections import Counter
@@ -13,8 +14,10 @@ from evener.agents.harness.replay import View, views
 from evener.agents.models.local.render import Renderer
 from evener.distill.marker import Markers, Sieve, reasoning_of
 from evener.distill.mask import Span, cut, join, runs, without
+from evener.distill.place import places
 from evener.distill.reasoning import prompt_opens_block, thought_fault
 from evener.distill.settings import SftSettings
+from evener.distill.skeleton import skeleton
 from evener.distill.template import end_of_turn, marked_ids, marked_template
 from evener.protocols.digest import Wire, digest
 from evener.protocols.error import DataError
@@ -210,7 +213,26 @@ class _Builder:
             reply = [*self._renderer.encode(content), self._end]
         if thought_fault(said, opened=prompt_opens_block(text)) is not None:
             raise Refused("misplaced_thoughts")
+        if self._settings.mask == "format":
+            holes = self._all_but_form(said, reply)
         return _Turn(self._renderer.encode(text), reply, holes)
+
+    def _all_but_form(self, said: str, reply: Sequence[int]) -> list[Span]:
+        """The ids of a reply that are more than the form of a call; all of them where it is none.
+        Refuses a reply whose tokens cannot be told apart in its text."""
+        form = skeleton(said, self._harness)
+        body = reply[:-1]
+        if form and self._renderer.decode(body) != said:
+            raise Refused("mask_mismatch")
+        try:
+            where = places(body, self._renderer.decode) if form else []
+        except ValueError:
+            raise Refused("mask_mismatch") from None
+        formal = [a < b and any(low <= a and b <= high for low, high in form) for a, b in where]
+        if not any(formal):
+            self.untrained["no_format_token" if form else "no_call"] += 1
+            return [(0, len(reply))]
+        return runs([not token for token in formal])
 
     def _keep(
         self,

@@ -14,12 +14,13 @@ class SftSettings(Wire):
     """Rows, adapter, optimiser and probe.
 
     `filter` says which episodes are taught: `verified` are the solved ones, `all` the failed as
-    well. `per_task` bounds the runs kept of one task, `max_tokens` a row's length; a longer row is cut
-    after its last whole reply that fits, or with `overlong = "refuse"` left out. With
+    well. `per_task` bounds the runs kept of one task, `max_tokens` a row's length; a longer row is
+    cut after its last whole reply that fits, or with `overlong = "refuse"` left out. With
     `mask = "template"` every row's mask must also be the one that the chat template's generation
-    marks give. `precision` is that of the frozen base during training (the adapter stays in
-    float32); `auto` takes bfloat16 where the hardware computes in it. `probe_tokens` bounds a
-    probe's reply: the new student must end its turn within it.
+    marks give; with `mask = "format"` only what makes a call well formed carries the loss, not the
+    tool, its arguments or their values. `precision` is that of the frozen base during training (the
+    adapter stays in float32); `auto` takes bfloat16 where the hardware computes in it.
+    `probe_tokens` bounds a probe's reply: the new student must end its turn within it.
     """
 
     filter: Keep = "verified"
@@ -27,7 +28,7 @@ class SftSettings(Wire):
     min_rows: int = Field(default=8, ge=1)
     max_tokens: int = Field(default=2048, ge=8)
     overlong: Literal["cut", "refuse"] = "cut"
-    mask: Literal["spans", "template"] = "spans"
+    mask: Literal["spans", "template", "format"] = "spans"
 
     rank: int = Field(default=16, ge=1)
     alpha: int = Field(default=32, ge=1)
