@@ -5,6 +5,7 @@ from importlib import import_module
 MODULES = (
     "compare",
     "detectors",
+    "distill",
     "doctor",
     "evaluate",
     "gate",
@@ -13,6 +14,7 @@ MODULES = (
     "matrix",
     "models",
     "report",
+    "rows",
     "run",
     "trajectories",
 )
