@@ -85,7 +85,7 @@ def read_adapter(folder: Path) -> AdapterManifest | None:
 def read_rows(folder: Path) -> tuple[Row, ...]:
     """The rows that an adapter was trained on. Raises RunError where they are missing."""
     try:
-        lines = (folder / ROWS).read_text("utf-8").splitlines()
+        lines = (folder / ROWS).read_text("utf-8").removesuffix("\n").split("\n")
         return tuple(Row.model_validate_json(line) for line in lines)
     except (OSError, ValueError) as error:
         raise RunError("no training rows here", where=str(folder / ROWS)) from error

@@ -1,4 +1,5 @@
-"""stdout is the answer: text for a person, or one JSON document with `--json`."""
+"""stdout is the answer: text for a person, or one JSON document with `--json`. Neither holds a sign
+that a terminal obeys."""
 
 import json
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evener.cli.printable import printable, printable_json
 from evener.protocols.digest import JsonObject, Wire
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -16,7 +18,7 @@ RunPath = Annotated[Path, typer.Argument(help="A run folder.", show_default=Fals
 def emit(answer: Wire | JsonObject | Sequence[JsonObject], text: str, *, as_json: bool) -> None:
     """Print the answer in the form asked for."""
     if not as_json:
-        typer.echo(text)
+        typer.echo(printable(text))
         return
     data = answer.document() if isinstance(answer, Wire) else answer
-    typer.echo(json.dumps(data, ensure_ascii=False, indent=1))
+    typer.echo(printable_json(json.dumps(data, ensure_ascii=False, indent=1)))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from evener.cli.app import app
+from evener.cli.printable import printable, printable_json
 
 
 @app.command()
@@ -42,7 +43,8 @@ def report(
         case _:
             text = (render(single) if single else render_pooled(pooled)) + "\n"
     if out is None:
-        typer.echo(text, nl=False)
+        shown = printable_json if as_json or format == "json" else printable
+        typer.echo(shown(text), nl=False)
         return
     write_atomically(out, text)
     typer.echo(f"wrote {out}", err=True)

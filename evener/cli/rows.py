@@ -5,7 +5,6 @@ would be taken for a mark.
 """
 
 import json
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ import typer
 
 from evener.cli.app import app
 from evener.cli.output import AsJson, RunPath, emit
+from evener.cli.printable import printable
 from evener.protocols.digest import JsonObject
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ LEGEND = (
     f"{OPEN}…{CLOSE} encloses the tokens that carry the loss. Control characters and these two "
     "brackets, where the text itself has them, are written as \\x1b, \\u27e6, \\u27e7"
 )
-_OBEYED = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # general categories of Unicode
 
 Model = Annotated[
     str | None,
@@ -110,33 +109,13 @@ def export(
     emit(answer, f"{len(lines)} rows of {rows.name} in {file}", as_json=as_json)
 
 
-def printable(text: str, *, lines: bool = True) -> str:
-    """The text with everything escaped that a terminal obeys, and the marks; line ends and tabs are
-    kept with `lines`."""
-    kept = "\n\t" if lines else ""
-    return "".join(
-        sign
-        if sign in kept or not (sign in OPEN + CLOSE or unicodedata.category(sign) in _OBEYED)
-        else _escaped(sign)
-        for sign in text
-    )
-
-
 def marked(parts: Sequence["Piece"]) -> str:
     """The pieces as one text, trained ones in marks, and in colour where there is a terminal."""
     return "".join(
-        typer.style(f"{OPEN}{printable(part.text)}{CLOSE}", fg=typer.colors.GREEN)
-        if part.trained
-        else printable(part.text)
+        typer.style(f"{OPEN}{text}{CLOSE}", fg=typer.colors.GREEN) if part.trained else text
         for part in parts
+        for text in [printable(part.text, besides=OPEN + CLOSE)]
     )
-
-
-def _escaped(sign: str) -> str:
-    code = ord(sign)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _document(rows: "TrainedRows") -> JsonObject:
