@@ -104,7 +104,8 @@ class Documented(Protocol):
 
 @runtime_checkable
 class Auditable(Protocol):
-    """An environment that can replay a right solution. For checks only, never for a rollout."""
+    """An environment that can replay a right solution: for checks, and for the controls of
+    `evener bench`, which no user's run has."""
 
     def gold(self, task: Task) -> tuple[Call, ...]:
         """Actions that solve the task."""
