@@ -1,8 +1,11 @@
 """`evener bench sources` over scripted parts: a clerk whose weights learn, teachers, reviewers."""
 
 import asyncio
+import contextlib
+import io
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,9 +18,11 @@ from evener.agents.harness.replay import views
 from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.run import RunFolder
+from evener.bench.gold import Gold
 from evener.bench.page import page, render
 from evener.bench.result import SourceLine, SourceTable
 from evener.bench.sources import SOURCES, SourceBench
+from evener.cli import main
 from evener.config import DistillConfig, RunConfig
 from evener.distill.select import select
 from evener.environments.storefront import Storefront
@@ -315,9 +320,52 @@ def test_every_source_has_a_student_of_its_own_name(done: Bench) -> None:
 
 
 def test_solutions_of_other_splits_are_never_read() -> None:
-    from evener.bench.gold import Gold
-
     desk = Storefront()
     tasks = desk.tasks(Split.TEST, count=1, seed=0)
     with pytest.raises(DataError, match="mine"):
         Gold(desk, desk, tasks)
+
+
+def command(*args: str) -> tuple[int, str, str]:
+    """The console script, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["evener", "bench", "sources", *args]
+    code: Any = 0
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.argv = before
+    return int(code), out.getvalue(), err.getvalue()
+
+
+def test_the_command_checks_and_estimates_without_a_model(tmp_path: Path) -> None:
+    config = tmp_path / "d.toml"
+    config.write_text("[distill]\n[plan.training]\ncollect_tasks = 8\nresamples = 1\n", "utf-8")
+    code, said, _ = command(str(config), "plan.evaluation.test_tasks=5", "--dry-run", "--json")
+    assert code == 0
+    cost = json.loads(said)
+    assert (cost["rollouts"], cost["training_rows"]) == (6 * 8 * 2 + 7 * 5, 6 * 8)
+    assert [path.name for path in tmp_path.iterdir()] == ["d.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[plan]\nseed = 1\n", "no table [distill]"),
+        ('[distill]\nreviewer = "passthrough"\n', "reads no K"),
+        ('[distill]\noptimized = "nothing"\n', "ships no harness"),
+        ("[distill]\nreviewers = 1\n", "did you mean distill.reviewer?"),
+    ],
+)
+def test_a_mistake_is_one_line(text: str, says: str, tmp_path: Path) -> None:
+    config = tmp_path / "d.toml"
+    config.write_text(text, "utf-8")
+    code, said, err = command(str(config), "--out", str(tmp_path / "run"), "--dry-run")
+    assert (code, said) == (2, "")
+    (one,) = err.strip().splitlines()
+    assert says in one
+    assert not (tmp_path / "run").exists()
