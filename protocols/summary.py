@@ -131,9 +131,11 @@ class Arm(Wire):
 class Reviews(Wire):
     """What reviewing came to: of `candidates` responses, those that a reviewer was asked about and
     those that it replaced; attempts of its that did not count, and candidates that passed after
-    three of these. Calls and tokens are the reviewer's own."""
+    three of these. Calls and tokens are the reviewer's own. `served` is what the episodes were
+    for: `collection`, or the names of the cells that they stand in; empty while it is not known."""
 
     reviewer: str
+    served: str = ""
     candidates: int = 0
     reviewed: int = 0
     replaced: int = 0

@@ -39,18 +39,18 @@ def recovery(runs: Sequence[Summary]) -> Table:
 
 
 def reviews(runs: Sequence[Summary]) -> Table:
-    """What each reviewer was asked, did, and took."""
+    """What each reviewer was asked, what for, did, and took."""
     rows = [
         (
-            run.seed, r.reviewer, r.candidates, _part(r.reviewed, r.candidates),
+            run.seed, r.reviewer, r.served or "–", r.candidates, _part(r.reviewed, r.candidates),
             _part(r.replaced, r.candidates), r.invalid_attempts, r.given_up, r.calls, r.tokens,
         )
         for run in runs
         for r in run.reviews
     ]  # fmt: skip
     header = (
-        "seed", "reviewer", "responses", "reviewed", "replaced", "invalid attempts", "given up",
-        "calls", "tokens",
+        "seed", "reviewer", "for", "responses", "reviewed", "replaced", "invalid attempts",
+        "given up", "calls", "tokens",
     )  # fmt: skip
     return Table("reviews", header, rows)
 

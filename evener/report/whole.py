@@ -10,7 +10,7 @@ from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
 from evener.report.logged import arms, controls, effects, predictions, recovery, recovery_means
 from evener.report.measured import Measured, comparisons, measured
-from evener.report.reviewed import reviews
+from evener.report.reviewed import reviews, served
 from evener.report.sentence import said
 from evener.report.summarize import rows, student_use, verdict_lines
 
@@ -37,9 +37,9 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
     trained = latest(record.bodies("trained"), "round")
     ends = list(record.bodies("ended"))
     last = ends[-1] if ends else {}
-    index = [row.trajectory for row in record.trajectories()]
+    index = list(record.trajectories())
     by_role = {
-        "student": student_use(record.get(Trajectory, digest) for digest in index),
+        "student": student_use(record.get(Trajectory, row.trajectory) for row in index),
         "trainer": RoleUse(
             calls=len(trained),
             tokens=sum(_count(entry["trained_tokens"]) for entry in trained),
@@ -65,7 +65,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         arms=arms(record.bodies("arm")),
         recovery=recovery(record.bodies("recovery")),
         recovery_means=recovery_means(record.bodies("recovery")),
-        reviews=reviews(record.bodies("review")),
+        reviews=reviews(record.bodies("review"), served(index, record.bodies("cell"))),
         rows=rows(trained),
         budget=BudgetUse(
             by_role=by_role,
