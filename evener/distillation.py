@@ -55,7 +55,7 @@ class Distillation:
         parts = parts or Parts()
         lesson = await prepare(config, parts)
         async with parts.student(config) as model:
-            with RunFolder.open(out, _manifest(config, lesson, model)) as folder:
+            with RunFolder.open(out, manifest(config, lesson, model)) as folder:
                 record = folder.record
                 cached = CachedModel(model, folder.replies)
                 space = ActionSpace(lesson.target, lesson.background.actions)
@@ -152,7 +152,8 @@ def _note(folder: RunFolder, lesson: Lesson) -> None:
         )
 
 
-def _manifest(config: RunConfig, lesson: Lesson, model: Model) -> Manifest:
+def manifest(config: RunConfig, lesson: Lesson, model: Model) -> Manifest:
+    """What decides a distillation's result, K among it."""
     harnesses = (lesson.target, lesson.optimized, *lesson.arms.values())
     return Manifest.of(
         config.document(),

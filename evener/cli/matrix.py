@@ -21,7 +21,7 @@ def matrix(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put arms beside a finished run: votes, training alone, a random search and more. Resumes."""
+    """Put arms beside a finished run, a distillation too: votes, review alone and more. Resumes."""
     import asyncio
 
     from evener.matrix.run import matrix as run_arms

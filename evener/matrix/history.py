@@ -79,7 +79,7 @@ class History:
                     number: _int(body["trained_tokens"])
                     for number, body in _by_round(record.bodies("trained")).items()
                 },
-                calls=_calls(record),
+                calls=calls_by_cell(record),
             )
 
     @property
@@ -158,8 +158,8 @@ def _spent(bodies: Iterable[JsonObject]) -> tuple[Spent, ...]:
     )
 
 
-def _calls(record: Record) -> dict[str, float]:
-    """Model calls a task, cached ones included."""
+def calls_by_cell(record: Record) -> dict[str, float]:
+    """Model calls a task of each cell on `test`, cached ones included."""
     found: dict[str, float] = {}
     for body in record.bodies("cell"):
         digests = body["episodes"]

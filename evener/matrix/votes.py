@@ -8,8 +8,9 @@ calls a task as the cell it stands against.
 import math
 
 from evener.agents.sealed import CellPlan
-from evener.matrix.bench import Bench, calls_per_task
+from evener.matrix.bench import Bench
 from evener.matrix.choice import best, majority, verified
+from evener.matrix.findings import Findings, calls_per_task
 from evener.matrix.history import History
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.summary import Arm
@@ -40,28 +41,9 @@ def rollouts(history: History) -> int:
 async def run(bench: Bench) -> str:
     """Cells `base+seed@best3`, `base+seed@majority3`, `base+seed@pass3` on `test`."""
     history, n = bench.history, tries(bench.history)
+    base = CellPlan(name="base+seed", model=history.base, harness=history.seed.digest, label="v0")
     async with bench.open() as scorer:
-        rounds: list[tuple[EpisodeRef, ...]] = []
-        seconds = 0.0
-        base = CellPlan(
-            name="base+seed", model=history.base, harness=history.seed.digest, label="v0"
-        )
-        for attempt in range(1, n + 1):
-            cell = base.model_copy(update={"name": f"base+seed, try {attempt} of {n}"})
-            episodes, took = await scorer.sealed.run(
-                cell, Split.TEST, attempt=attempt, temperature=TEMPERATURE
-            )
-            rounds.append(episodes)
-            seconds += took
-        tasks = [*zip(*rounds, strict=True)]
-        bodies = [[scorer.record.get(Trajectory, e.trajectory) for e in task] for task in tasks]
-        for name, choose in SELECTORS.items():
-            chosen = [task[choose(body)] for task, body in zip(tasks, bodies, strict=True)]
-            cell = base.model_copy(update={"name": f"base+seed@{name}{n}"})
-            entry = scorer.sealed.entry(cell, Split.TEST, chosen, cpu_seconds=seconds)
-            entry["spent"] = [episode.trajectory for task in tasks for episode in task]
-            scorer.note("cell", entry, same=("name", "split"), apart=("cpu_seconds",))
-        calls = calls_per_task([e for task in tasks for e in task], tasks=len(tasks))
+        calls = await ballot(scorer, base, tries=n)
         against = history.calls[history.deployed]
         note = (
             f"{n} episodes a task at temperature {TEMPERATURE}; "
@@ -69,3 +51,29 @@ async def run(bench: Bench) -> str:
         )
         scorer.note("arm", Arm(name="votes", calls_per_task=calls, note=note), same=("name",))
     return f"best, majority and pass of {n}: {calls:.1f} calls a task ({note})"
+
+
+async def ballot(findings: Findings, base: CellPlan, *, tries: int) -> float:
+    """Cells `NAME@best3`, `NAME@majority3`, `NAME@pass3` of the cell `base`; calls a task. One try
+    is the greedy one of the cell itself: sampling would only handicap it."""
+    rounds: list[tuple[EpisodeRef, ...]] = []
+    seconds = 0.0
+    for attempt in range(1, tries + 1):
+        cell = base.model_copy(update={"name": f"{base.name}, try {attempt} of {tries}"})
+        episodes, took = await findings.sealed.run(
+            cell,
+            Split.TEST,
+            attempt=attempt if tries > 1 else 0,
+            temperature=TEMPERATURE if tries > 1 else 0.0,
+        )
+        rounds.append(episodes)
+        seconds += took
+    tasks = [*zip(*rounds, strict=True)]
+    bodies = [[findings.record.get(Trajectory, e.trajectory) for e in task] for task in tasks]
+    for name, choose in SELECTORS.items():
+        chosen = [task[choose(body)] for task, body in zip(tasks, bodies, strict=True)]
+        cell = base.model_copy(update={"name": f"{base.name}@{name}{tries}"})
+        entry = findings.sealed.entry(cell, Split.TEST, chosen, cpu_seconds=seconds)
+        entry["spent"] = [episode.trajectory for task in tasks for episode in task]
+        findings.note("cell", entry, same=("name", "split"), apart=("cpu_seconds",))
+    return calls_per_task([e for task in tasks for e in task], tasks=len(tasks))
