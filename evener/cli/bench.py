@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from evener.cli.output import AsJson, emit
 from evener.cli.run import Quiet, end_on_sigterm
 
 if TYPE_CHECKING:
+    from evener.bench.critic_accuracy import CriticAccuracy
     from evener.bench.result import SourceTable
 
 group = typer.Typer(
@@ -65,6 +66,46 @@ def sources(
                 if made.folder.resumed:
                     progress.say(f"going on with {folder}")
                 return await made.run(command=f"evener bench sources {config.name}")
+
+        found = asyncio.run(whole())
+    emit(found, render(found), as_json=as_json)
+
+
+@group.command()
+def critic(
+    *,
+    critic: Annotated[
+        Literal["rule", "random"],
+        typer.Option("--critic", help="Whose blame is measured; `random` blames nothing."),
+    ] = "rule",
+    episodes: Annotated[int, typer.Option(min=1, help="Failures of a plant, at most.")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="Of the tasks.")] = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure whom a critic blames for 40 planted faults and 10 errors of the model.
+
+    The faults are of the shop desk's harnesses, the students scripted, the episodes really run.
+    """
+    from evener.agents.pattern import published
+    from evener.bench.critic import measure
+    from evener.bench.critic_page import render
+    from evener.choose import choose_critic
+    from evener.config import RunConfig
+    from evener.environments.storefront import Storefront
+    from evener.progress import watching
+
+    with watching(quiet=quiet) as progress:
+
+        async def whole() -> "CriticAccuracy":
+            background = await published(Storefront())
+            return await measure(
+                choose_critic(RunConfig(critic=critic), background),
+                judge="rule" if critic == "rule" else "control",
+                seed=seed,
+                episodes=episodes,
+                progress=progress,
+            )
 
         found = asyncio.run(whole())
     emit(found, render(found), as_json=as_json)
