@@ -122,7 +122,8 @@ class Reply(Wire):
     """One typed reply at the border of every model.
 
     `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines. `author`
-    is `reviewer` where a reviewer put this response in the place of the student's.
+    is `reviewer` where a reviewer put this response in the place of the student's. `raw` is what a
+    provider sent, its own ids among it, without what stands in other fields as figures.
     """
 
     text: str
@@ -134,3 +135,4 @@ class Reply(Wire):
     token_ids: tuple[int, ...] | None = None
     mean_logprob: float | None = None
     model: ModelRef
+    raw: JsonObject | None = None

@@ -1,0 +1,63 @@
+"""A request as an OpenAI-compatible server takes it. Only what differs from its defaults is said.
+
+The seed is sent where replies are sampled: a greedy one has none, and equal requests stay equal.
+"""
+
+from pydantic import JsonValue
+
+from evener.protocols.digest import JsonObject, canonical
+from evener.protocols.message import Message
+from evener.protocols.model import Request
+
+
+def payload(
+    request: Request, name: str, *, stream: bool = False, logprobs: bool = False
+) -> JsonObject:
+    """The JSON body of one chat completion of the model `name`."""
+    sampling = request.sampling
+    body: JsonObject = {
+        "model": name,
+        "messages": [_message(message) for message in request.messages],
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+    }
+    if sampling.top_p != 1:
+        body["top_p"] = sampling.top_p
+    if sampling.temperature > 0:
+        body["seed"] = sampling.seed
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters or {"type": "object", "properties": {}},
+                },
+            }
+            for tool in request.tools
+        ]
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    if logprobs:
+        body["logprobs"] = True
+    return body
+
+
+def _message(message: Message) -> JsonValue:
+    made: JsonObject = {"role": message.role, "content": message.content}
+    if message.calls:
+        made["content"] = message.content or None
+        made["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": canonical(call.arguments)},
+            }
+            for call in message.calls
+        ]
+    if message.role == "tool":
+        made["tool_call_id"] = message.call_id
+    return made
