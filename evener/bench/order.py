@@ -26,18 +26,20 @@ def order_of(
     ]
     names = [labels[name] for name, _, _ in both]
     collected, scored = [rate for _, rate, _ in both], [rate for _, _, rate in both]
-    if len(both) < 2:
-        return Order(holds=holds, against=tuple(against), ranked=len(both), sentence=first)
-    same = ranks(collected) == ranks(scored)
-    correlation = spearman(collected, scored)
-    p = None if correlation is None else exact(collected, scored)
-    says = "as the scores do" if same else "not as the scores do"
-    figure = ""
-    if correlation is not None and p is not None:
-        figure = f" Rank correlation {correlation:+.2f} over {len(both)} sources, exact p {p:.2f}."
+    correlation = spearman(collected, scored) if both else None
+    if correlation is None:
+        second = (
+            f"How success at collection ranks the students cannot be said: of {len(both)} with "
+            "both figures, one figure is the same for all."
+        )
+        return Order(
+            holds=holds, against=tuple(against), ranked=len(both), sentence=f"{first} {second}"
+        )
+    same, p = ranks(collected) == ranks(scored), exact(collected, scored)
     second = (
-        f"Success at collection orders the sources {says}: by success {_listed(names, collected)}; "
-        f"by score {_listed(names, scored)}.{figure}"
+        f"Success at collection orders the sources {'as' if same else 'not as'} the scores do: by "
+        f"success {_listed(names, collected)}; by score {_listed(names, scored)}. Rank "
+        f"correlation {correlation:+.2f} over {len(both)} sources, exact p {p:.2f}."
     )
     return Order(
         holds=holds,

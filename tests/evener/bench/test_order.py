@@ -94,9 +94,12 @@ def test_ties_share_a_rank_and_a_column_of_ties_has_no_correlation() -> None:
     assert spearman([1, 1, 1], [1, 2, 3]) is None
     equal = [line("gold", 1.0, 0.5), line("review_k", 1.0, 0.5)]
     found = order_of(equal, [against("gold", -0.1, 0.1)], labels=LABELS)
-    assert "the teacher = K" in found.sentence
-    assert "as the scores do" in found.sentence
-    assert found.p is None
+    assert "cannot be said: of 2" in found.sentence
+    assert (found.same_order, found.correlation, found.p) == (None, None, None)
+    tied = [*equal, line("review_empty", 0.5, 0.2)]
+    found = order_of(tied, [against("gold", -0.1, 0.1)], labels=LABELS)
+    assert "by success the teacher = K > empty K" in found.sentence
+    assert "orders the sources as the scores do" in found.sentence
 
 
 def test_the_exact_p_is_over_all_orders() -> None:
