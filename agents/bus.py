@@ -326,6 +326,8 @@ class Bus:
             self._fail(BusError(f"{name!r} did not end within {grace_s:g} s of being cancelled"))
         await self._pending.abandon()
         await self._runtime.stop()
+        for peer in self._wiring.peers.values():
+            await peer.leave()
         for left in self._ledger.unfinished():
             self._ledger.close(left, "dead")
         self._ledger.total()

@@ -102,6 +102,9 @@ class Peer:
             raise WiringError(f"this {type(self).__name__} has joined already, as {self._name!r}")
         self._name, self._office = name, office
 
+    async def leave(self) -> None:
+        """Called once the bus has stopped: end what this peer began and nobody waits for."""
+
     async def ask(self, recipient: str, message: Wire, reply: type[R]) -> R:
         """Send a request and wait for its reply, which is checked to be a `reply`.
 

@@ -114,6 +114,13 @@ class Student(Peer):
             self._served[ref.revision] = Limited(self._base.use(ref), self._slots)
         return ModelServed(model=message.model)
 
+    async def leave(self) -> None:
+        """End the episodes that nobody waits for any more: their store is about to close."""
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
     async def _run(self, message: RolloutRequest, key: EpisodeKey) -> EpisodeRef:
         model = self._served.get(message.model.revision)
         if model is None:
