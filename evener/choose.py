@@ -14,7 +14,7 @@ from evener.agents.pattern import Background
 from evener.config import RunConfig
 from evener.environments import create
 from evener.protocols.digest import JsonObject
-from evener.protocols.error import ConfigError
+from evener.protocols.error import ConfigError, ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Model, Progress
 
@@ -54,14 +54,42 @@ def choose_critic(config: RunConfig, background: Background) -> Critic:
     return RandomCritic(background) if config.critic == "random" else RuleCritic(background)
 
 
-def choose_model(config: RunConfig) -> Model:
-    """The student's model in this process, fetched and converted first where that is needed."""
-    from evener.agents.models.local.engine import LocalEngine
-    from evener.agents.models.local.resolve import resolve
+def check_model(config: RunConfig) -> None:
+    """Whether the student's name can mean anything, with nothing fetched and nothing loaded.
+    ModelError as from `choose_model`."""
+    from evener.agents.models.local.resolve import check_name
+    from evener.agents.models.remote.connect import check_remote
+    from evener.agents.models.remote.provider import is_remote
 
     student = config.student
+    if student.api_base or is_remote(student.model):
+        check_remote(student.model, api_base=student.api_base, settings=student.provider)
+    else:
+        check_name(student.model)
+
+
+def choose_model(config: RunConfig) -> Model:
+    """The student's model: behind an interface where its name is `provider/name`, else in this
+    process, fetched and converted first where that is needed."""
+    from evener.agents.models.local.engine import LocalEngine
+    from evener.agents.models.local.resolve import resolve
+    from evener.agents.models.remote.provider import is_remote, near
+
+    student = config.student
+    if student.api_base or is_remote(student.model):
+        from evener.agents.models.remote.connect import connect
+
+        return connect(student.model, api_base=student.api_base, settings=student.provider)
+    try:
+        folder = resolve(student.model)
+    except ModelError as error:
+        close = near(student.model)
+        if not close:
+            raise
+        remedy = f"{error.remedy}; or did you mean {' or '.join(close)}?"
+        raise ModelError(error.what, where=error.where, remedy=remedy) from None
     return LocalEngine(
-        resolve(student.model),
+        folder,
         dtype=student.dtype,
         threads=student.threads,
         max_batch=student.batch,

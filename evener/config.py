@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, ValidationError, field_validator
 
+from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.plan import Plan
 from evener.agents.record.run import RunFolder
 from evener.distill.settings import SftSettings
@@ -31,13 +32,16 @@ class EnvironmentConfig(Wire):
 
 
 class StudentConfig(Wire):
-    """The model that acts: `embedded`, a folder, or a hub id. `threads` None: chosen at start."""
+    """The model that acts: `embedded`, a folder, a hub id, or `provider/name`. `threads` None:
+    chosen at start. `api_base` and `provider` are for a model behind an interface."""
 
     model: str = "embedded"
+    api_base: str | None = None
     dtype: Literal["float32", "bfloat16", "auto"] = "float32"
     threads: int | None = Field(default=None, ge=1)
     batch: int = Field(default=32, ge=1)
     concurrency: int = Field(default=64, ge=1)
+    provider: RemoteSettings = RemoteSettings()
 
 
 class HarnessConfig(Wire):

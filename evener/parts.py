@@ -13,6 +13,7 @@ from evener.enough import enough
 from evener.progress import Silent
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
+from evener.reach import farewell, reach
 
 
 @dataclass(kw_only=True)
@@ -38,8 +39,10 @@ class Parts:
             return
         model = choose_model(config)
         try:
+            await reach(model, self.progress)
             yield model
         finally:
+            farewell(model, self.progress)
             await model.close()
 
 

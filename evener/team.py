@@ -16,7 +16,6 @@ from evener.agents.critic import HarnessCritic
 from evener.agents.harness.check import check
 from evener.agents.leak import LeakGuard
 from evener.agents.models.cache import CachedModel
-from evener.agents.models.local.resolve import check_name
 from evener.agents.pattern import Background
 from evener.agents.plan import Plan, derive
 from evener.agents.record.manifest import Manifest
@@ -25,7 +24,7 @@ from evener.agents.record.run import RunFolder
 from evener.agents.student import Student
 from evener.agents.trainer import Trainer
 from evener.agents.validator import Validator
-from evener.choose import choose_critic, choose_tuner
+from evener.choose import check_model, choose_critic, choose_tuner
 from evener.config import RunConfig, of_run
 from evener.parts import Basis, Parts, prepare
 from evener.protocols.harness import Harness
@@ -34,6 +33,7 @@ from evener.protocols.port import Environment, FineTuner, Model
 from evener.protocols.summary import Summary
 from evener.protocols.task import Split
 from evener.protocols.wire import ModelServed, RunEnded, StartRun
+from evener.reach import fits, note
 from evener.report.whole import End, summarize
 from evener.trained import trained_model
 
@@ -61,7 +61,9 @@ class Team:
         basis = await prepare(config, parts)
         async with parts.student(config) as model:
             tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
+            fits(model, (basis.start, *basis.arms.values()))
             with RunFolder.open(out, _manifest(config, basis, model)) as folder:
+                note(model, folder.record)
                 bus = _assemble(config, folder, basis, model, tuner, parts)
                 record = folder.record
                 message = StartRun(
@@ -116,7 +118,7 @@ class Team:
 async def rehearse(config: RunConfig) -> None:
     """Check all that can be checked without a model: names, files, settings, the gate's needs."""
     await prepare(config, Parts())
-    check_name(config.student.model)
+    check_model(config)
 
 
 def _assemble(

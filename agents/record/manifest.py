@@ -15,6 +15,12 @@ from evener.protocols.error import RunError
 
 LAYERS = ("evener", *(f"evener.{x}" for x in ("agents", "protocols", "environments", "distill")))
 SUFFIXES = {".py", ".yaml", ".jinja"}
+MAY_CHANGE = tuple(
+    f"config.student.provider.{name}"
+    for name in ("api_key_env", "attempts", "budget", "in_flight", "longest_wait_s", "timeouts")
+)
+"""How a provider is called, and how far: no reply depends on it, and a run that a budget ended goes
+on with a larger one."""
 
 
 class Manifest(Wire):
@@ -73,6 +79,7 @@ class Manifest(Wire):
             change
             for part in ("config", "digests", "seeds", "code")
             for change in _changes(part, mine[part], theirs[part])
+            if not change.startswith(MAY_CHANGE)
         )
 
     def library_changes(self, other: "Manifest") -> tuple[str, ...]:
