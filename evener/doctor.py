@@ -10,11 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from evener.agents.models.remote.provider import PROVIDERS
 from evener.protocols.digest import Wire
 from evener.version import VERSION
 
 NEEDED = ("pydantic", "autogen-core", "torch", "transformers", "trl", "peft", "networkx", "gguf")
-KEYS = ("HF_TOKEN",)
+EXTRAS = {"aiohttp": "llm", "litellm": "llm"}
 
 
 class Finding(Wire):
@@ -32,11 +33,17 @@ def examine() -> tuple[Finding, ...]:
         Finding(name="evener", state="ok", detail=VERSION),
         Finding(name="python", state="ok", detail=sys.version.split()[0]),
         *(_package(name) for name in NEEDED),
+        *(_extra(name, extra) for name, extra in EXTRAS.items()),
         _student(),
         _gpu(),
         _processor(),
         _disk(),
-        *(_key(name) for name in KEYS),
+        _key("HF_TOKEN", "only needed for gated models of the hub"),
+        *(
+            _key(provider.key, f"only needed for {name}/…")
+            for name, provider in PROVIDERS.items()
+            if provider.key
+        ),
     )
 
 
@@ -50,6 +57,14 @@ def _package(name: str) -> Finding:
             detail="not installed",
             remedy=f"pip install {name}",
         )
+
+
+def _extra(name: str, extra: str) -> Finding:
+    found = _package(name)
+    if found.state == "ok":
+        return found
+    remedy = f"for models behind an interface: pip install 'evener[{extra}]'"
+    return found.model_copy(update={"state": "absent", "remedy": remedy})
 
 
 def _student() -> Finding:
@@ -97,11 +112,11 @@ def _disk() -> Finding:
     )
 
 
-def _key(name: str) -> Finding:
+def _key(name: str, use: str) -> Finding:
     found = bool(os.environ.get(name))
     return Finding(
         name=name,
         state="ok" if found else "absent",
         detail="set" if found else "not set",
-        remedy="" if found else "only needed for gated models of the hub",
+        remedy="" if found else use,
     )

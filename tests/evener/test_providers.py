@@ -10,6 +10,7 @@ from evener.agents.models.remote.openai import OpenAIModel
 from evener.agents.record.run import RunFolder
 from evener.choose import check_model, choose_model
 from evener.config import RunConfig, StudentConfig, parse
+from evener.doctor import examine
 from evener.parts import Parts
 from evener.protocols.error import BudgetError, ConfigError, ModelError
 from evener.protocols.message import Message
@@ -147,6 +148,16 @@ async def test_a_run_on_a_server_logs_every_request_and_goes_on_under_a_larger_b
         assert len(told) == books.told
         assert sum(a["prompt_tokens"] for a in told) == books.prompt_tokens  # type: ignore[index,call-overload,misc]
         assert sum(a["completion_tokens"] for a in told) == books.completion_tokens  # type: ignore[index,call-overload,misc]
+
+
+def test_the_doctor_says_which_keys_are_set_and_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "hunter22hunter22")
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    found = {finding.name: finding for finding in examine()}
+    assert (found["MISTRAL_API_KEY"].state, found["GROQ_API_KEY"].state) == ("ok", "absent")
+    assert "groq/" in found["GROQ_API_KEY"].remedy
+    assert found["litellm"].state == "ok"
+    assert "hunter22" not in "".join(f.model_dump_json() for f in found.values())
 
 
 async def test_settings_that_decide_replies_may_not_change(

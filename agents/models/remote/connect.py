@@ -57,7 +57,7 @@ def check_remote(
     if settings.api_key_env:
         Key(settings.api_key_env).require(model)
     elif not found.lean and not address:
-        Key(found.key).require(model)
+        found.require(model)
 
 
 def _split(model: str) -> tuple[str, str, Provider]:

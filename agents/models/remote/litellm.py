@@ -235,6 +235,10 @@ def _known(library: Any, spec: str) -> None:
 
 
 def _keys(library: Any, spec: str) -> None:
+    known = PROVIDERS.get(spec.partition("/")[0])
+    if known is not None:
+        known.require(spec)
+        return
     found = library.validate_environment(spec)
     missing = [str(name) for name in found.get("missing_keys") or ()]
     if not found.get("keys_in_environment") and missing:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from evener.agents.models.remote.key import Key
 from evener.protocols.error import ModelError
 
 ANY = "litellm"
@@ -16,12 +17,19 @@ ANY = "litellm"
 @dataclass(frozen=True)
 class Provider:
     """`lean` ones speak the OpenAI protocol at an address and get the client for it. `address` is
-    the default one, `address_env` the variable that may hold it, `key` the key's variable."""
+    the default one, `address_env` the variable that may hold it, `key` the key's variable, `others`
+    variables that do as well. Without a key a service finds out by itself who is calling."""
 
     lean: bool = False
     address: str = ""
     address_env: str = ""
     key: str = ""
+    others: tuple[str, ...] = ()
+
+    def require(self, where: str) -> None:
+        """ModelError that names the variable where a key is needed and none is set."""
+        if not any(Key(name).value() for name in self.others):
+            Key(self.key).require(where)
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -39,22 +47,28 @@ PROVIDERS: dict[str, Provider] = {
     # services
     "openai": Provider(key="OPENAI_API_KEY"),
     "anthropic": Provider(key="ANTHROPIC_API_KEY"),
-    "azure": Provider(key="AZURE_API_KEY"),
-    "bedrock": Provider(key="AWS_ACCESS_KEY_ID"),
+    "azure": Provider(key="AZURE_API_KEY", others=("AZURE_AD_TOKEN",)),
+    "bedrock": Provider(),
     "cerebras": Provider(key="CEREBRAS_API_KEY"),
-    "cohere": Provider(key="COHERE_API_KEY"),
+    "cohere": Provider(key="COHERE_API_KEY", others=("CO_API_KEY",)),
     "deepinfra": Provider(key="DEEPINFRA_API_KEY"),
     "deepseek": Provider(key="DEEPSEEK_API_KEY"),
-    "fireworks_ai": Provider(key="FIREWORKS_AI_API_KEY"),
-    "gemini": Provider(key="GEMINI_API_KEY"),
+    "fireworks_ai": Provider(
+        key="FIREWORKS_AI_API_KEY",
+        others=("FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+    ),
+    "gemini": Provider(key="GEMINI_API_KEY", others=("GOOGLE_API_KEY",)),
     "groq": Provider(key="GROQ_API_KEY"),
     "mistral": Provider(key="MISTRAL_API_KEY"),
     "nvidia_nim": Provider(key="NVIDIA_NIM_API_KEY"),
-    "openrouter": Provider(key="OPENROUTER_API_KEY"),
-    "perplexity": Provider(key="PERPLEXITYAI_API_KEY"),
-    "together_ai": Provider(key="TOGETHERAI_API_KEY"),
-    "vertex_ai": Provider(key="GOOGLE_APPLICATION_CREDENTIALS"),
-    "watsonx": Provider(key="WATSONX_APIKEY"),
+    "openrouter": Provider(key="OPENROUTER_API_KEY", others=("OR_API_KEY",)),
+    "perplexity": Provider(key="PERPLEXITYAI_API_KEY", others=("PERPLEXITY_API_KEY",)),
+    "together_ai": Provider(
+        key="TOGETHERAI_API_KEY",
+        others=("TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHER_AI_TOKEN"),
+    ),
+    "vertex_ai": Provider(),
+    "watsonx": Provider(key="WATSONX_APIKEY", others=("WATSONX_API_KEY", "WATSONX_TOKEN")),
     "xai": Provider(key="XAI_API_KEY"),
 }
 

@@ -72,10 +72,18 @@ def test_a_provider_s_own_service_goes_by_the_library_with_its_price(
     assert unknown.unpriced()
 
 
-@pytest.mark.parametrize("provider", [n for n, p in PROVIDERS.items() if not p.lean])
+@pytest.mark.parametrize("provider", [n for n, p in PROVIDERS.items() if p.key and not p.lean])
 def test_a_missing_key_is_named_before_any_call(provider: str) -> None:
     with pytest.raises(ModelError, match=rf"set the variable {PROVIDERS[provider].key}"):
         check_remote(f"{provider}/some-model")
+
+
+def test_a_key_under_another_name_that_its_provider_takes_will_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "x")
+    check_remote("gemini/gemini-2.5-flash")
+    check_remote("bedrock/some-model")  # by a role of the machine, say
 
 
 def test_a_key_of_one_s_own_is_asked_for_by_its_name() -> None:
