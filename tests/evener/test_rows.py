@@ -17,7 +17,7 @@ from evener.agents.record.beside import entries
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.run import RunFolder
 from evener.cli import main
-from evener.cli.rows import CLOSE, LEGEND, OPEN, printable
+from evener.cli.rows import CLOSE, LEGEND, OPEN
 from evener.config import RunConfig, StudentConfig
 from evener.distill.adapter import ROWS, AdapterManifest, seal
 from evener.distill.piece import pieces, speller
@@ -239,12 +239,6 @@ def test_an_edge_within_a_character_loses_nothing(renderer: Renderer) -> None:
     parts = pieces(row, speller(renderer))
     assert "".join(part.text for part in parts) == "a€b"
     assert [part.text for part in parts if part.trained] == ["", "b"]
-
-
-def test_printable_keeps_what_is_harmless() -> None:
-    assert printable("a\tb\n€ ×…") == "a\tb\n€ ×…"
-    assert printable("a\tb\n", lines=False) == "a\\x09b\\x0a"
-    assert printable("\r\x7f\u2028\U000e0001") == "\\x0d\\x7f\\u2028\\U000e0001"
 
 
 def test_export_writes_whole_rows_and_replaces_a_file_only_by_force(

@@ -65,7 +65,7 @@ async def test_a_prompt_that_fills_the_window_is_a_named_outcome(engine: LocalEn
     with pytest.raises(ContextExceeded) as caught:
         await engine.complete(ask("a" * 3000))
     assert caught.value.window == 2048
-    assert caught.value.prompt_tokens > 3000
+    assert (caught.value.prompt_tokens or 0) > 3000
 
 
 async def test_a_reply_ends_where_the_window_ends(engine: LocalEngine) -> None:
