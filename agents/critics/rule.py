@@ -11,10 +11,26 @@ from evener.agents.critics.aggregate import proposals
 from evener.agents.critics.catalogue import Ground, repairs
 from evener.agents.pattern import Background, Finding, signatures
 from evener.agents.pattern.lexical import grams
-from evener.protocols.attribution import DIMENSION, Attribution, Evidence, Proposal
+from evener.protocols.attribution import (
+    DIMENSION,
+    Attribution,
+    Dimension,
+    Evidence,
+    Proposal,
+    RootCause,
+)
 from evener.protocols.harness import Harness
 from evener.protocols.patch import FieldEdit
 from evener.protocols.trajectory import Trajectory
+
+SECTION: dict[Dimension | None, str] = {
+    "P": "prompt",
+    "T": "tools",
+    "S": "skills",
+    "Mid": "middleware",
+    "M": "memory",
+    None: "",
+}
 
 
 class RuleCritic:
@@ -72,13 +88,16 @@ class RuleCritic:
         return Ground(harness, self._background, frozenset(self._private))
 
     def _suggestion(self, finding: Finding, harness: Harness) -> FieldEdit | None:
-        """The event's own cure, or the first edit of the likeliest repair."""
-        if finding.suggestion is not None:
+        """The event's own cure, or the first edit of the likeliest repair that is of the part to
+        blame, or of any."""
+        if finding.suggestion is not None or finding.root_cause is RootCause.AGENT_ERROR:
             return finding.suggestion
         # a suggestion says where to look; the guard against leaks is for proposals
         place = (harness.digest(), finding.signature)
         if place not in self._first:
             ground = Ground(harness, self._background)
-            found = next(repairs(finding.signature, (), ground), None)
-            self._first[place] = found.edits[0] if found else None
+            found = [e for r in repairs(finding.signature, (), ground) for e in r.edits[:1]]
+            section = SECTION[DIMENSION[finding.root_cause]]
+            own = (edit for edit in found if edit.field_path.startswith(section))
+            self._first[place] = next(own, found[0] if found else None)
         return self._first[place]

@@ -6,7 +6,8 @@ harness, and what the environment publishes. Never the answer, so any split may 
 
 from evener.agents.pattern.background import Background, published
 from evener.agents.pattern.finding import Case, Finding, head
-from evener.agents.pattern.signature import AGENT_ERROR, shows, signatures
+from evener.agents.pattern.signature import shows, signatures
+from evener.agents.pattern.slipping import AGENT_ERROR
 
 __all__ = [
     "AGENT_ERROR",

@@ -192,6 +192,9 @@ def _schema(case: Case, tool: Tool, index: int, given: JsonObject) -> Iterator[F
         anything: JsonObject = {}
         offered = dict.fromkeys((*given, *free), anything)
     wrong = sorted(set(offered) ^ set(real))
+    if not wrong and tool.parameters:
+        # a call that the tool's schema let through and the action did not take
+        wrong = sorted(name for name in real if _other(offered[name], real[name]))
     if wrong:
         yield case.finding(
             signature("schema", f"{tool.name}.{wrong[0]}"),
@@ -200,6 +203,11 @@ def _schema(case: Case, tool: Tool, index: int, given: JsonObject) -> Iterator[F
             event=index,
             quote=pair("name", tool.name),
         )
+
+
+def _other(offered: JsonObject, real: JsonObject) -> bool:
+    """Whether an argument's schema admits other types or values than the action's."""
+    return any(offered.get(key) != real.get(key) for key in ("type", "enum") if key in real)
 
 
 def _mend(case: Case, tool: Tool, argument: str, value: str, found: Cure) -> FieldEdit | None:

@@ -37,8 +37,10 @@ def cure(
     lowered = bare.lower()
     if lowered != bare and (lowered in known or (not closed and _all_lower(documented))):
         return Cure("lower", lowered)
-    # documentation shows some values of an open set: nearness to one of them proves nothing
-    found = nearest(value, closed) or nearest(value, named)
+    # documentation shows some values of an open set: nearness to one of them proves nothing; nor is
+    # a name of more or fewer words a spelling of one
+    alike = tuple(n for n in named if len(n.split()) == len(value.split()))
+    found = nearest(value, closed) or nearest(value, alike)
     return Cure("alias", found) if found and found != value else None
 
 

@@ -5,13 +5,14 @@ in the event's canonical JSON word for word.
 """
 
 import json
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from evener.agents.pattern.background import Background
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.digest import Wire, canonical
 from evener.protocols.event import Event
-from evener.protocols.harness import Harness
+from evener.protocols.harness import ExampleTurn, Harness
 from evener.protocols.patch import FieldEdit
 from evener.protocols.trajectory import Trajectory
 
@@ -42,6 +43,21 @@ class Case:
     def events(self) -> tuple[Event, ...]:
         """The episode's events."""
         return self.trajectory.events
+
+    def placed_examples(
+        self, active: Collection[str]
+    ) -> Iterator[tuple[str, RootCause, tuple[ExampleTurn, ...]]]:
+        """The worked examples on view with their paths and the part that shows them: those of the
+        `active` skills, or else the prompt's."""
+        mounted = [skill for skill in self.harness.skills if skill.name in active]
+        if any(skill.examples for skill in mounted):
+            for skill in mounted:
+                for at, example in enumerate(skill.examples):
+                    path = f"skills[{skill.name}].examples[{at}]"
+                    yield path, RootCause.SKILL_MISSING, example
+            return
+        for at, example in enumerate(self.harness.prompt.examples):
+            yield f"prompt.examples[{at}]", RootCause.PROMPT_AMBIGUITY, example
 
     def finding(
         self,

@@ -1,10 +1,13 @@
-"""Patterns of replies from which no call could be read (Mid, and P for a plain answer)."""
+"""Patterns of replies from which no call could be read (Mid; P for a plain answer where the prompt
+does not say and show that a call is wanted)."""
 
 from collections.abc import Iterator
 
 from evener.agents.pattern.finding import Case, Finding, pair, signature
+from evener.agents.pattern.teaching import on_view
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Acted, ParseFailed
+from evener.protocols.harness import Hook
 
 
 def misreading(case: Case) -> Iterator[Finding]:
@@ -26,11 +29,24 @@ def answering(case: Case) -> Iterator[Finding]:
         if isinstance(event, ParseFailed) and event.fault == "no_call":
             yield case.finding(
                 signature("plain_answer"),
-                RootCause.PROMPT_AMBIGUITY,
+                RootCause.MIDDLEWARE_MISMATCH if _told(case) else RootCause.PROMPT_AMBIGUITY,
                 _severity(case, index),
                 event=index,
                 quote=pair("fault", event.fault),
             )
+
+
+def _told(case: Case) -> bool:
+    """Whether the prompt says how a call is written and calls were shown: what is left is that the
+    loop ends at words, which a reminder would not."""
+    said = '"arguments"' in case.harness.prompt.system
+    reminded = any(hook.name == "require_action" for hook in _hooks(case))
+    return said and bool(on_view(case)) and not reminded
+
+
+def _hooks(case: Case) -> tuple[Hook, ...]:
+    hooks = case.harness.middleware.hooks
+    return (*hooks.after_model, *hooks.before_finish)
 
 
 def _severity(case: Case, index: int) -> Severity:

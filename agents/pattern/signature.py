@@ -4,24 +4,33 @@ from collections.abc import Callable, Iterator
 
 from evener.agents.pattern.background import Background
 from evener.agents.pattern.calling import calling
+from evener.agents.pattern.equipping import composing, lacking, mending
 from evener.agents.pattern.finding import Case, Finding
+from evener.agents.pattern.noting import noting
 from evener.agents.pattern.parsing import answering, misreading
 from evener.agents.pattern.running import failing, looping, remembering, windowing
+from evener.agents.pattern.slipping import AGENT_ERROR, slipping
 from evener.agents.pattern.teaching import answering_else, last_event, teaching
+from evener.agents.pattern.telling import telling
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.harness import Harness
 from evener.protocols.trajectory import Outcome, Trajectory
 
-AGENT_ERROR = "agent_error"
-
-# Between equally severe findings the earlier detector explains more: a turned-away call has its
-# cause in sight, a plain answer may only mean that nothing was shown.
+# Between equally severe findings the earlier detector explains more: a text that misleads has its
+# trace in a call, a turned-away call has its cause in sight, notes that crowd the window explain
+# what it drops, a plain answer may only mean that nothing was shown.
 DETECTORS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    telling,
+    mending,
     calling,
+    composing,
     failing,
     misreading,
-    windowing,
     remembering,
+    windowing,
+    lacking,
+    noting,
+    slipping,
     teaching,
     answering,
     looping,

@@ -4,6 +4,7 @@ The documentation's examples say which actions a kind needs, in which order. A h
 procedure when an example on view makes the same calls for the same kind.
 """
 
+import re
 from collections.abc import Iterator
 
 from evener.agents.pattern.background import (
@@ -14,13 +15,14 @@ from evener.agents.pattern.background import (
     question,
 )
 from evener.agents.pattern.finding import Case, Finding, pair, signature
-from evener.agents.pattern.lexical import likeness
+from evener.agents.pattern.lexical import GRAMMAR, likeness, words
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Acted, Activated, CallRefused, Ended, Parsed, ParseFailed
 from evener.protocols.harness import ExampleTurn
 from evener.protocols.path import Item, parse
 
 ENOUGH = 3
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 Example = tuple[ExampleTurn, ...]
 
@@ -36,15 +38,16 @@ def teaching(case: Case) -> Iterator[Finding]:
     followed = executed(case) in documented
     shown = [e for e in on_view(case) if shows_kind(case, e, kind)]
     if not shown:
+        name = _untaught(case, kind)
         yield case.finding(
-            _untaught(case, kind),
-            RootCause.SKILL_MISSING,
+            name,
+            _kept_in(case, name),
             Severity.MAJOR if followed else Severity.CRITICAL,
             event=event,
             quote=quote,
         )
         return
-    unseen = _unseen_form(case, kind, shown)
+    unseen = unseen_form(case, kind, shown)
     if unseen is not None:
         name, severity = signature("no_form", kind, unseen), Severity.MAJOR
     elif len(shown) < min(ENOUGH, len(case.background.of(kind))):
@@ -62,6 +65,19 @@ def teaching(case: Case) -> Iterator[Finding]:
     )
 
 
+def _kept_in(case: Case, name: str) -> RootCause:
+    """What should have taught: a skill, unless the harness teaches by words alone: no skill, no
+    example, no note, and a prompt that speaks of what tasks are about. Then the words fall short.
+    """
+    harness = case.harness
+    other = harness.skills or harness.prompt.examples or harness.memory.entries
+    if other or not name.startswith("no_example"):
+        return RootCause.SKILL_MISSING
+    asked = {word for found in case.background.asked for word in found} - GRAMMAR
+    spoken = set(words(_TEMPLATE.sub(" ", harness.prompt.system)))
+    return RootCause.PROMPT_AMBIGUITY if asked & spoken else RootCause.SKILL_MISSING
+
+
 def _untaught(case: Case, kind: str) -> str:
     """Why no example of the kind was on view: one sleeps in a skill, a skill for another kind took
     the place of the prompt's, or there is none."""
@@ -75,7 +91,7 @@ def _untaught(case: Case, kind: str) -> str:
     return signature("no_example", kind)
 
 
-def _unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
+def unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
     """The form of the documented example most like the task, if no example on view has it and the
     student's own calls did not find it."""
     prompt = case.trajectory.task.prompt
@@ -93,28 +109,40 @@ def _unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
 def answering_else(case: Case) -> Iterator[Finding]:
     """`answer_differs:K`: the answer is not the last result, where in every documented solution of
     the kind it is."""
+    index = answer_differs(case)
+    kind = case.background.kind(case.trajectory.task)
+    if index is None or kind is None:
+        return
+    event = case.events[index]
+    given = event.call.arguments if isinstance(event, Acted) else {}
+    name = next(iter(given), "")
+    yield case.finding(
+        signature("answer_differs", kind),
+        RootCause.MIDDLEWARE_MISMATCH,
+        Severity.MINOR,
+        event=index,
+        quote=pair(name, given[name]) if name else "",
+    )
+
+
+def answer_differs(case: Case) -> int | None:
+    """The event that handed in something else than the last result, where every documented
+    solution of the kind hands that in."""
     kind = case.background.kind(case.trajectory.task)
     finals = [a.name for a in case.background.actions if a.final]
     acted = [(i, e) for i, e in enumerate(case.events) if isinstance(e, Acted)]
     if kind is None or len(acted) < 2 or acted[-1][1].call.name not in finals:
-        return
+        return None
     index, last = acted[-1]
     before = acted[-2][1]
-    documented = [_answer(e.turns) for e in case.background.of(kind)]
-    if before.error_kind is None and documented and all(documented):
-        given = [_amount(str(value)) for value in last.call.arguments.values()]
-        if _amount(before.observation) not in given:
-            name = next(iter(last.call.arguments), "")
-            yield case.finding(
-                signature("answer_differs", kind),
-                RootCause.MIDDLEWARE_MISMATCH,
-                Severity.MINOR,
-                event=index,
-                quote=pair(name, last.call.arguments[name]) if name else "",
-            )
+    documented = [passes_on(e.turns) for e in case.background.of(kind)]
+    if before.error_kind is not None or not documented or not all(documented):
+        return None
+    given = [_amount(str(value)) for value in last.call.arguments.values()]
+    return None if _amount(before.observation) in given else index
 
 
-def _answer(turns: Example) -> bool:
+def passes_on(turns: Example) -> bool:
     """Whether an example's last call passes on its last result."""
     results = [_amount(t.content) for t in turns if t.role == "tool" and t.content]
     calls = [t.call for t in turns if t.call is not None]

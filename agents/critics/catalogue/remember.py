@@ -34,6 +34,32 @@ def notes_crowd(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     yield Repair("memory-retrieval-1", "memory", fewer, 0.6, "recall the nearest entry alone")
 
 
+def note_not_recalled(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """Every note in the prompt, and room for all of them."""
+    del parts
+    memory = ground.harness.memory
+    room = ground.change("memory.capacity", min(MOST_ENTRIES, max(1, len(memory.entries))))
+    room = room if len(memory.entries) > memory.capacity else ()
+    every = (*room, *ground.change("memory.policy", "notes"))
+    if every:
+        yield Repair("memory-all", "memory", every, 0.8, "show every note")
+    if memory.policy == "retrieval" and memory.top_k < len(memory.entries):
+        more = (*room, *ground.change("memory.top_k", min(len(memory.entries), 2 * memory.top_k)))
+        yield Repair("memory-more", "memory", more, 0.7, "recall twice as many notes")
+
+
+def wrong_note(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """The note as the documentation solves the kind."""
+    kind, name = parts[0], parts[1]
+    examples = clean(kind, ground)
+    if examples and any(entry.name == name for entry in ground.harness.memory.entries):
+        tools, missing = tools_of(examples[:1], ground)
+        text = _solution(examples[0].turns, tools)
+        edits = (*missing, *ground.change(f"memory.entries[{name}].text", text))
+        reason = f"the note {name} as the documentation has it"
+        yield Repair(slug("note", name), f"teach:{kind}", edits, 0.8, reason)
+
+
 def note(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     """A documented solution of a kind written down as a note: always there, or when it is near."""
     kind = parts[0]

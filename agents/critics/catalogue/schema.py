@@ -24,6 +24,16 @@ def refused(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     yield from hooked("ask_for_help", ground, group=group, prior=0.4)
 
 
+def no_tool(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
+    """The missing tool, as the environment describes its action."""
+    tool = new_tool(parts[1], ground)
+    if tool is not None and ground.tool_for(parts[1]) is None:
+        edits = (add("tools", tool.document()),)
+        yield Repair(
+            slug("tool", parts[1]), f"teach:{parts[0]}", edits, 0.7, f"offer the action {parts[1]}"
+        )
+
+
 def observed(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     """Everything that tidies the tool's arguments; clearer schema text."""
     group = ":".join(("observed", *parts[:2]))

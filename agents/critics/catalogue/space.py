@@ -71,6 +71,18 @@ def _passing(ground: Ground) -> Parts:
             yield kind, tool
 
 
+def _notes(ground: Ground) -> Parts:
+    for (kind,) in _kinds(ground):
+        for note in ground.harness.memory.entries:
+            yield kind, note.name
+
+
+def _actions(ground: Ground) -> Parts:
+    for (kind,) in _kinds(ground):
+        for action in ground.background.actions:
+            yield kind, action.name
+
+
 def _once(ground: Ground) -> Parts:
     del ground
     yield ()
@@ -98,6 +110,9 @@ SPACE: Mapping[str, Callable[[Ground], Parts]] = {
     "context_exceeded": _once,
     "evicted": _once,
     "notes_crowd": _once,
+    "note_not_recalled": _notes,
+    "wrong_note": _notes,
+    "no_tool": _actions,
 }
 
 

@@ -33,6 +33,9 @@ CATALOGUE: dict[str, tuple[Generator, ...]] = {
     "context_exceeded": (flow.context_exceeded,),
     "evicted": (remember.evicted,),
     "notes_crowd": (remember.notes_crowd,),
+    "note_not_recalled": (remember.note_not_recalled, teach.no_example),
+    "wrong_note": (remember.wrong_note, teach.no_example),
+    "no_tool": (schema.no_tool, teach.no_example),
 }
 
 

@@ -50,6 +50,9 @@ SIGNATURES = (
     "context_exceeded",
     "evicted",
     "notes_crowd",
+    "note_not_recalled:shelf:a",
+    "wrong_note:shelf:b",
+    "no_tool:freight:unpack",
 )
 
 

@@ -1,0 +1,148 @@
+"""Patterns of tools that are not what the documentation uses (T): one that is missing, a mending
+that makes another value of the right one, a composite whose steps do something else.
+"""
+
+import re
+from collections.abc import Iterator
+
+from evener.agents.pattern.background import (
+    actions_of,
+    calls_of,
+    choices,
+    procedure,
+    properties,
+)
+from evener.agents.pattern.finding import Case, Finding, pair, signature
+from evener.agents.pattern.lexical import plurals
+from evener.agents.pattern.teaching import departure
+from evener.protocols.attribution import RootCause, Severity
+from evener.protocols.event import Acted, Coerced
+from evener.protocols.harness import Tool
+from evener.protocols.patch import FieldEdit
+from evener.protocols.path import ABSENT, read
+from evener.protocols.port import WorkedExample
+
+CAUSE = RootCause.TOOL_SCHEMA_ERROR
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def lacking(case: Case) -> Iterator[Finding]:
+    """`no_tool:K:ACTION`: every documented solution of the kind uses an action that no tool of the
+    harness stands for."""
+    kind = case.background.kind(case.trajectory.task)
+    documented = case.background.procedures(kind) if kind is not None else ()
+    if kind is None or not any(documented):
+        return
+    there = {
+        action for tool in case.harness.tools for action in actions_of(tool.name, case.harness)
+    }
+    needed = set.intersection(*(set(path) for path in documented))
+    event, quote = departure(case, documented)
+    for name in sorted(needed - there):
+        spec = case.background.action(name)
+        taken = any(tool.name == name for tool in case.harness.tools)
+        suggestion = None
+        if spec is not None and not taken:
+            tool = Tool(
+                name=name, description=spec.description, parameters=spec.parameters, action=name
+            )
+            suggestion = FieldEdit(
+                field_path=f"tools[{name}]", old_value=ABSENT, new_value=tool.document()
+            )
+        yield case.finding(
+            signature("no_tool", kind, name),
+            CAUSE,
+            Severity.CRITICAL,
+            event=event,
+            quote=quote,
+            suggestion=suggestion,
+        )
+
+
+def mending(case: Case) -> Iterator[Finding]:
+    """`alias:TOOL.ARGUMENT`: an alias made a listed value of a word that spells another one."""
+    for index, event in enumerate(case.events):
+        if not isinstance(event, Coerced) or event.rule != "value_alias":
+            continue
+        tool = next((t for t in case.harness.tools if t.name == event.call.name), None)
+        right = _spelled(case, tool, event) if tool is not None else None
+        if tool is None or right is None or right == event.after:
+            continue
+        path = f"tools[{tool.name}].arguments.{event.argument}.aliases"
+        old = read(case.harness.document(), path)
+        yield case.finding(
+            signature("alias", f"{tool.name}.{event.argument}"),
+            CAUSE,
+            Severity.CRITICAL,
+            event=index,
+            quote=pair("after", event.after),
+            suggestion=FieldEdit(
+                field_path=path,
+                old_value=old,
+                new_value={**old, event.before: right} if isinstance(old, dict) else ABSENT,
+            ),
+        )
+
+
+def _spelled(case: Case, tool: Tool, event: Coerced) -> str | None:
+    """The listed value that a word is the plural of, or that the documentation spells so."""
+    spec = case.background.action(tool.action or "")
+    listed = choices(properties(spec.parameters).get(event.argument, {})) if spec else ()
+    word = event.before.casefold()
+    known = case.background.spellings(tool.action or "", event.argument)
+    return known.get(word) or next((value for value in listed if word in plurals(value)), None)
+
+
+def composing(case: Case) -> Iterator[Finding]:
+    """`steps:TOOL`: a composite made the documented actions and gave one of them something of
+    another form than the documentation does."""
+    kind = case.background.kind(case.trajectory.task)
+    form = case.background.form
+    documented = case.background.of(kind) if kind is not None else ()
+    for tool in case.harness.tools:
+        done = [
+            (index, event)
+            for index, event in enumerate(case.events)
+            if isinstance(event, Acted) and event.tool == tool.name and event.error_kind is None
+        ]
+        steps = tool.steps or ()
+        if not steps or len(done) < len(steps):
+            continue
+        made = [(event.call.name, event.call.arguments) for _, event in done[: len(steps)]]
+        alike = [e for e in documented if procedure(e.turns)[: len(steps)] == _names(tool)]
+        if not alike or form(made) in {form([*calls_of(e.turns)][: len(steps)]) for e in alike}:
+            continue
+        yield case.finding(
+            signature("steps", tool.name),
+            CAUSE,
+            Severity.CRITICAL,
+            event=done[len(steps) - 1][0],
+            quote=pair("tool", tool.name),
+            suggestion=_right_step(case, tool, alike[0]),
+        )
+
+
+def _names(tool: Tool) -> tuple[str, ...]:
+    return tuple(step.action for step in tool.steps or ())
+
+
+def _right_step(case: Case, tool: Tool, example: WorkedExample) -> FieldEdit | None:
+    """The last step as the documentation has it: the result before it is `result`, the numbers
+    left are the tool's own, in their order."""
+    at = len(tool.steps or ()) - 1
+    calls = [turn.call for turn in example.turns if turn.call is not None]
+    results = [turn.content for turn in example.turns if turn.role == "tool" and turn.content]
+    own = iter([n for n, s in properties(tool.parameters).items() if s.get("type") == "number"])
+    before = results[at - 1].strip() if 0 < at <= len(results) else None
+    for name, value in calls[at].arguments.items():
+        if not isinstance(value, str) or before is None:
+            continue
+
+        def filled(found: re.Match[str]) -> str:
+            return "{{ result }}" if found[0] == before else f"{{{{ {next(own, 'result')} }}}}"
+
+        path = f"tools[{tool.name}].steps[{at}].arguments.{name}"
+        old = read(case.harness.document(), path)
+        new = _NUMBER.sub(filled, value)
+        return None if new == old else FieldEdit(field_path=path, old_value=old, new_value=new)
+    return None
