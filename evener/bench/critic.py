@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from evener.agents.rollouts import together
 from evener.bench.critic_accuracy import AGENT, CriticAccuracy, Judge, PlantLine, accuracy, verdict
-from evener.bench.plants import PLANTS, Plant
+from evener.bench.plants import SETS, Plant
 from evener.protocols.attribution import Attribution
 from evener.protocols.error import DataError
 from evener.protocols.path import overlap
@@ -25,22 +25,25 @@ async def measure(
     judge: Judge,
     seed: int = 0,
     episodes: int = EPISODES,
-    plants: Sequence[Plant] = PLANTS,
+    plants: str | Sequence[Plant] = "first",
     progress: Progress | None = None,
 ) -> CriticAccuracy:
     """What a critic blames for at most `episodes` failures of each plant, and how often rightly.
 
-    `judge` says what judges, `rule`, `model` or a `control`; `seed` draws the tasks. Raises
-    DataError where a plant shows no failure, so that nothing is measured on it.
+    `judge` says what judges, `rule`, `model` or a `control`; `plants` is the name of a set, or
+    plants; `seed` draws the tasks. Raises DataError where a plant shows no failure, so that
+    nothing is measured on it.
     """
+    chosen = SETS[plants] if isinstance(plants, str) else plants
     if progress is not None:
-        progress.stage(f"asking {critic.name}", total=len(plants))
+        progress.stage(f"asking {critic.name}", total=len(chosen))
     lines: list[PlantLine] = []
-    for plant in plants:
+    for plant in chosen:
         lines.append(await _asked(critic, plant, seed=seed, episodes=episodes))
         if progress is not None:
             progress.advance()
-    return accuracy(lines, critic=critic.name, judge=judge, seed=seed)
+    name = plants if isinstance(plants, str) else "own"
+    return accuracy(lines, critic=critic.name, judge=judge, plants_from=name, seed=seed)
 
 
 async def _asked(critic: Critic, plant: Plant, *, seed: int, episodes: int) -> PlantLine:

@@ -6,7 +6,7 @@ intervals, κ and the figures over single failures a bootstrap over plants.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from evener.protocols.attribution import Dimension
@@ -57,6 +57,7 @@ class DimensionLine(Wire):
 
 class CriticAccuracy(Wire):
     """What a critic is worth. `judge` says what judges: `rule`, `model`, or a `control`.
+    `plants_from` is the set of plants.
 
     `macro_recall` is the mean of the recalls of the dimensions, with as many plants each;
     `false_blame` the share of agent errors that a part of the harness is blamed for;
@@ -65,6 +66,7 @@ class CriticAccuracy(Wire):
 
     critic: str
     judge: Judge
+    plants_from: str
     seed: int
     failures: int
     dimensions: tuple[DimensionLine, ...]
@@ -78,7 +80,12 @@ class CriticAccuracy(Wire):
 
 
 def accuracy(
-    plants: Sequence[PlantLine], *, critic: str, judge: Judge, seed: int
+    plants: Sequence[PlantLine],
+    *,
+    critic: str,
+    judge: Judge,
+    seed: int,
+    plants_from: str = "own",
 ) -> CriticAccuracy:
     """The figures. Each dimension has as many plants as another, so that the macro recall is a
     proportion and has its interval."""
@@ -88,15 +95,16 @@ def accuracy(
     return CriticAccuracy(
         critic=critic,
         judge=judge,
+        plants_from=plants_from,
         seed=seed,
         failures=sum(sum(p.votes.values()) for p in plants),
         dimensions=tuple(_line(d, plants) for d in DIMENSIONS),
         macro_recall=_share([p.right for p in faulty]),
         false_blame=_share([p.blamed != AGENT for p in errors]),
-        kappa=_boot(plants, lambda some: kappa([(p.planted, p.blamed) for p in some]), seed=seed),
+        kappa=_kappa(plants, seed=seed),
         placed=_share([p.placed is not None and p.placed > 0.5 for p in found]),
-        failure_recall=_boot(faulty, lambda some: _mean(map(_own, some)), seed=seed),
-        failure_false_blame=_boot(errors, lambda some: 1 - _mean(map(_own, some)), seed=seed),
+        failure_recall=_pooled(faulty, _own, seed),
+        failure_false_blame=_pooled(errors, lambda plant: 1 - _own(plant), seed),
         plants=tuple(plants),
     )
 
@@ -137,17 +145,27 @@ def _share(hits: Sequence[bool]) -> Figure:
     return _figure(wilson(sum(hits), len(hits)))
 
 
-def _boot(
-    plants: Sequence[PlantLine], statistic: Callable[[Sequence[PlantLine]], float], *, seed: int
-) -> Figure:
-    if not plants:
-        return Figure(value=None, low=0.0, high=1.0, n=0)
-    return _figure(bootstrap(plants, statistic, seed=seed))
+def _kappa(plants: Sequence[PlantLine], *, seed: int) -> Figure:
+    """κ with a bootstrap over plants; where all are right there is nothing to vary, and the bound
+    is the κ of Wilson's bound of the agreement."""
+    pairs = [(p.planted, p.blamed) for p in plants]
+    if any(planted != blamed for planted, blamed in pairs):
+        return _figure(bootstrap(pairs, kappa, seed=seed))
+    counts = Counter(planted for planted, _ in pairs)
+    chance = sum(count**2 for count in counts.values()) / len(pairs) ** 2
+    if chance == 1:
+        return Figure(value=None, low=-1.0, high=1.0, n=len(pairs))
+    low = (wilson(len(pairs), len(pairs)).low - chance) / (1 - chance)
+    return Figure(value=1.0, low=low, high=1.0, n=len(pairs))
 
 
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found)
+def _pooled(plants: Sequence[PlantLine], share: Callable[[PlantLine], float], seed: int) -> Figure:
+    """The mean of a share of each plant's failures, with a bootstrap over plants, or Wilson's
+    interval where all plants are alike at 0 or 1."""
+    shares = [share(plant) for plant in plants]
+    if not shares or set(shares) in ({0.0}, {1.0}):
+        return _share([value == 1.0 for value in shares])
+    return _figure(bootstrap(shares, lambda some: sum(some) / len(some), seed=seed))
 
 
 def _figure(found: Interval) -> Figure:

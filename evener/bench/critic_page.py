@@ -11,14 +11,20 @@ JUDGES = {
     "model": "a model judges",
     "control": "a control, which blames nothing",
 }
+MENDED_BY = (
+    "The rules were mended by this set, so that its figures flatter them: "
+    "`--plants second` is the check."
+)
 
 
 def render(found: CriticAccuracy) -> str:
     """The dimensions, the figures over all plants, and the plants."""
     faulty = sum(p.planted != AGENT for p in found.plants)
+    note = MENDED_BY if found.judge == "rule" and found.plants_from == "first" else ""
     head = (
         f"critic {found.critic}: {JUDGES[found.judge]}. {faulty} planted faults, "
-        f"{len(found.plants) - faulty} agent errors, {found.failures} failures, seed {found.seed}."
+        f"{len(found.plants) - faulty} agent errors, {found.failures} failures, seed {found.seed}; "
+        f"set: {found.plants_from}."
     )
     parts = Table(
         "by dimension",
@@ -30,6 +36,7 @@ def render(found: CriticAccuracy) -> str:
         "one plant is one observation, blamed on what most of its failures are blamed on",
     )  # fmt: skip
     plants = Table("plants", ("", "planted", "blamed", "plant", "what"), list(_plants(found)))
+    head = f"{head}\n{note}" if note else head
     return "\n\n".join([head, plain(parts), "\n".join(_figures(found)), plain(plants)])
 
 

@@ -78,12 +78,16 @@ def critic(
         Literal["rule", "random"],
         typer.Option("--critic", help="Whose blame is measured; `random` blames nothing."),
     ] = "rule",
+    plants: Annotated[
+        Literal["first", "second"],
+        typer.Option("--plants", help="40 faults and 10 errors, or the 20 and 5 of the check."),
+    ] = "first",
     episodes: Annotated[int, typer.Option(min=1, help="Failures of a plant, at most.")] = 4,
     seed: Annotated[int, typer.Option(min=0, help="Of the tasks.")] = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure whom a critic blames for 40 planted faults and 10 errors of the model.
+    """Measure whom a critic blames for planted faults and for errors of the model.
 
     The faults are of the shop desk's harnesses, the students scripted, the episodes really run.
     """
@@ -102,6 +106,7 @@ def critic(
             return await measure(
                 choose_critic(RunConfig(critic=critic), background),
                 judge="rule" if critic == "rule" else "control",
+                plants=plants,
                 seed=seed,
                 episodes=episodes,
                 progress=progress,

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 import pytest
 from typer.testing import CliRunner
 
+from evener.agents.critics import RuleCritic
+from evener.agents.pattern import published
 from evener.bench.critic import at_fault, measure
+from evener.bench.critic_page import render
 from evener.bench.plants import PLANTS, Plant
 from evener.cli import commands
 from evener.cli.app import app
+from evener.environments.storefront import Storefront
 from evener.protocols.attribution import (
     DIMENSION,
     Attribution,
@@ -96,11 +100,25 @@ async def test_a_suggestion_is_at_fault_at_in_or_around_the_place() -> None:
     assert not at_fault(plant, blame.model_copy(update={"diff_suggestion": None}))
 
 
+async def test_the_rule_critic_blames_rightly_what_it_was_mended_by() -> None:
+    critic = RuleCritic(await published(Storefront()))
+    found = await measure(critic, judge="rule", episodes=2)
+    assert found.macro_recall.value is not None
+    assert found.false_blame.value is not None
+    assert found.macro_recall.value >= 0.8
+    assert found.false_blame.value <= 0.1
+    assert all(d.recall.value is not None and d.recall.value >= 0.6 for d in found.dimensions)
+    assert "`--plants second` is the check" in render(found)
+
+
 def test_the_command_says_what_judged_and_refuses_a_critic_it_does_not_know() -> None:
     commands.attach()
-    ran = CliRunner().invoke(app, ["bench", "critic", "--critic", "random", "--episodes", "1"])
+    ran = CliRunner().invoke(
+        app, ["bench", "critic", "--critic", "random", "--plants", "second", "--episodes", "1"]
+    )
     assert ran.exit_code == 0
     assert "critic random: a control, which blames nothing" in ran.stdout
+    assert "20 planted faults, 5 agent errors" in ran.stdout
     assert "macro recall 0%" in ran.stdout
     wrong = CliRunner().invoke(app, ["bench", "critic", "--critic", "oracle"])
     assert wrong.exit_code == 2

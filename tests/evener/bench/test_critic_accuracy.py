@@ -31,6 +31,10 @@ def test_a_perfect_critic_and_one_that_always_blames_one_part() -> None:
     assert (perfect.macro_recall.value, perfect.macro_recall.n) == (1.0, 10)
     assert (perfect.false_blame.value, perfect.false_blame.n) == (0.0, 2)
     assert perfect.kappa.value == 1
+    # no interval is of width 0, also where all plants agree
+    for figure in (perfect.kappa, perfect.failure_recall):
+        assert 0 < figure.low < 1 == figure.high
+    assert perfect.failure_false_blame.low == 0 < perfect.failure_false_blame.high < 1
     stubborn = accuracy([line(k, "S") for k in kinds * 2], critic="c", judge="model", seed=0)
     assert stubborn.macro_recall.value == pytest.approx(0.2)
     assert stubborn.false_blame.value == 1
@@ -82,7 +86,7 @@ def test_the_page_says_who_judged_and_which_plants_were_missed() -> None:
     lines = [line("P", "P"), line("T", "S", "S", "T"), line("agent", "agent")]
     text = render(accuracy(lines, critic="rule", judge="rule", seed=3))
     assert "rules judge" in text
-    assert "2 planted faults, 1 agent errors, 5 failures, seed 3" in text
+    assert "2 planted faults, 1 agent errors, 5 failures, seed 3; set: own" in text
     assert "S (S 2, T 1)" in text
     assert "macro recall 50% (95 % 9%–91%, n 2)" in text
     rows = [row.split()[0] for row in text.splitlines() if "it is broken" in row]

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from evener.agents.harness import check
-from evener.bench.plants import PLANTS, Plant
+from evener.bench.plants import PLANTS, SECOND, Plant
 from evener.bench.plants.view import understood
 from evener.environments.storefront import Storefront
 from evener.environments.storefront.action import ACTIONS
@@ -14,13 +14,15 @@ from evener.protocols.path import overlap
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Outcome
 
-ANY = pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
+ANY = pytest.mark.parametrize("plant", [*PLANTS, *SECOND], ids=lambda plant: plant.name)
 
 
-def test_eight_faults_of_every_dimension_and_ten_errors_of_the_agent() -> None:
+def test_as_many_faults_of_every_dimension_and_errors_of_the_agent() -> None:
     counted = Counter(plant.dimension for plant in PLANTS)
     assert counted == {"P": 8, "T": 8, "S": 8, "Mid": 8, "M": 8, None: 10}
-    assert len({plant.name for plant in PLANTS}) == 50
+    second = Counter(plant.dimension for plant in SECOND)
+    assert second == {"P": 4, "T": 4, "S": 4, "Mid": 4, "M": 4, None: 5}
+    assert len({plant.name for plant in (*PLANTS, *SECOND)}) == 75
 
 
 @ANY
