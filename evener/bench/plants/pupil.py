@@ -1,5 +1,5 @@
-"""The students of the second set of plants: a clerk with one way of taking what it is shown, or with
-one slip."""
+"""The students of the second set of plants: a clerk with one way of taking what it is shown, or
+with one slip."""
 
 from evener.bench.plants.agent import careless
 from evener.bench.plants.clerk import Clerk, Imitator, Noter, Step, rough
