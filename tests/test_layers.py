@@ -37,6 +37,8 @@ HEAVY = {
     "vllm",
 }
 BUS = Path("agents/bus.py")
+AGENTCHAT = Path("agents/agentchat")
+"""For those who have AutoGen loaded already: no other module imports it."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,22 @@ def beyond_the_contracts(root: Path) -> list[str]:
 
 
 def heavy_at_load(root: Path) -> list[str]:
-    return [found.place for found in imports(root) if found.at_load and found.library in HEAVY]
+    return [
+        found.place
+        for found in imports(root)
+        if found.at_load
+        and found.library in HEAVY
+        and not (found.library == "autogen_agentchat" and found.file.parent == AGENTCHAT)
+    ]
+
+
+def agentchat_asked_for(root: Path) -> list[str]:
+    home = ".".join(["evener", *AGENTCHAT.parts])
+    return [
+        found.place
+        for found in imports(root)
+        if f"{found.module}.".startswith(f"{home}.") and found.file.parent != AGENTCHAT
+    ]
 
 
 def runtime_outside_the_bus(root: Path) -> list[str]:
@@ -155,6 +172,7 @@ def runtime_outside_the_bus(root: Path) -> list[str]:
         if found.library == "autogen_core"
         and not found.module.startswith("autogen_core.models")
         and found.file != BUS
+        and found.file.parent != AGENTCHAT
     ]
 
 
@@ -171,6 +189,7 @@ RULES: list[Rule] = [
     wrong_direction,
     beyond_the_contracts,
     heavy_at_load,
+    agentchat_asked_for,
     runtime_outside_the_bus,
     layers_at_top_level,
 ]
@@ -211,6 +230,9 @@ def tree(root: Path, file: str, text: str) -> Path:
             "distill/sft.py",
             "if TYPE_CHECKING:\n    import torch\nelse:\n    import torch",
         ),
+        (heavy_at_load, "agents/student.py", "from autogen_agentchat.base import Team"),
+        (agentchat_asked_for, "agents/bus.py", "from evener.agents.agentchat import RunTeam"),
+        (agentchat_asked_for, "evener/team.py", "def f():\n    import evener.agents.agentchat.team"),
         (runtime_outside_the_bus, "agents/student.py", "from autogen_core import AgentId"),
         (layers_at_top_level, "agents/student.py", "from agents.bus import Bus"),
     ],
@@ -228,6 +250,9 @@ def test_a_tree_that_breaks_the_rule_is_seen(
     [
         ("distill/sft.py", "def train():\n    import torch\n    from evener.agents import student"),
         ("agents/bus.py", "from autogen_core import SingleThreadedAgentRuntime"),
+        ("agents/agentchat/team.py", "from autogen_agentchat.base import Team"),
+        ("agents/agentchat/seat.py", "from autogen_core import CancellationToken"),
+        ("agents/agentchat/seat.py", "from evener.agents.agentchat.turn import Turns"),
         ("agents/student.py", "if TYPE_CHECKING:\n    import torch"),
         ("evener/report/page.py", "from . import table\nfrom ..protocols import task"),
     ],
