@@ -14,13 +14,22 @@ def misreading(case: Case) -> Iterator[Finding]:
     """`parse:FAULT` for a reply that meant a call and could not be read as one."""
     for index, event in enumerate(case.events):
         if isinstance(event, ParseFailed) and event.fault != "no_call":
+            severity = _severity(case, index)
+            if severity is Severity.CRITICAL and _called_before(case, index):
+                severity = Severity.MAJOR
             yield case.finding(
                 signature("parse", event.fault),
                 RootCause.MIDDLEWARE_MISMATCH,
-                _severity(case, index),
+                severity,
                 event=index,
                 quote=pair("fault", event.fault),
             )
+
+
+def _called_before(case: Case, index: int) -> bool:
+    """Whether an earlier reply was read as a call: the student knows the form, and what else is
+    missing explains more than that it then lost it."""
+    return any(isinstance(event, Acted) for event in case.events[:index])
 
 
 def answering(case: Case) -> Iterator[Finding]:

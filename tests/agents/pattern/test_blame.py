@@ -339,3 +339,17 @@ def test_a_phrase_is_no_spelling_of_a_shorter_name(
         episode(harness, event, REPLIED, END), harness=harness, background=background
     )
     assert not any(f.signature.startswith("observed") for f in found)
+
+
+def test_a_student_that_loses_the_form_lacks_the_procedure_it_was_not_shown(
+    make_desk: MakeDesk, background: Background, episode: Episode
+) -> None:
+    """Its first call was readable: that the next ones are not comes of not knowing what to do."""
+    bare = make_desk(shown=())
+    fault = ParseFailed(turn=1, fault="invalid_json", detail="a comma too many")
+    assert first(bare, background, episode, fault, fault, END).signature == "parse:invalid_json"
+    found = first(bare, background, episode, WRONG, fault, fault, END)
+    assert (found.signature, found.root_cause) == ("no_example:where", RootCause.SKILL_MISSING)
+    # where the procedure is on view, what is left is the form
+    shown = make_desk()
+    assert first(shown, background, episode, WRONG, fault, END).signature == "parse:invalid_json"
