@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from evener.agents.harness.decode import Malformed, value_at
-from evener.agents.harness.parse import CLOSE, OPEN
 from evener.agents.harness.shape import call_of, split_reasoning
+from evener.agents.harness.strict import CLOSE, OPEN
 from evener.distill.mask import without
 from evener.protocols.harness import Harness
 

@@ -5,7 +5,8 @@ Every event names its `turn` (0-based model call). The union `Event` is discrimi
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_serializer
+from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
 from evener.protocols.digest import JsonObject, Wire
 from evener.protocols.message import Call
@@ -25,13 +26,44 @@ class Replied(Wire):
     mean_logprob: float | None = None
 
 
+Repair: TypeAlias = Literal[
+    "text",
+    "fence",
+    "tags",
+    "python_tag",
+    "key",
+    "arguments",
+    "trailing_comma",
+    "python_literal",
+    "as_text",
+    "in_reasoning",
+    "first_of_several",
+]
+
+
 class Parsed(Wire):
-    """The reply was read as calls or as a plain answer. `repaired`: only after a lenient repair."""
+    """The reply was read as calls or as a plain answer. `repaired`: only after a lenient repair.
+
+    `repairs` says how: `text`, a `fence`, missing or other `tags` or a `python_tag` stood around
+    it; other `key`s were used; `arguments` were missing, empty or encoded once more; a
+    `trailing_comma` or a `python_literal` was read; a native call was written `as_text`; it stood
+    `in_reasoning`; or only the `first_of_several` was taken. `ignored` is text of the reply that
+    looks like a call and was not read as one, or the names of calls left out. Both are left out of
+    the document where they are empty.
+    """
 
     kind: Literal["parsed"] = "parsed"
     turn: int
     calls: tuple[Call, ...]
     repaired: bool = False
+    repairs: tuple[Repair, ...] = ()
+    ignored: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        data: dict[str, object] = handler(self)
+        rare = ("repairs", "ignored")
+        return {key: value for key, value in data.items() if key not in rare or value}
 
 
 ParseFault: TypeAlias = Literal[

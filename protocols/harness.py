@@ -113,10 +113,15 @@ class Skill(Part):
 
 class WireFormat(Part):
     """How calls are written. `json`: one object {"name", "arguments"} a turn; `hermes`: inside
-    <tool_call> tags; `native`: the provider's own. `strict`: no repair of near misses."""
+    <tool_call> tags; `native`: the provider's own. `strict`: no repair of near misses. `several`:
+    whether a turn may make several calls; left out, `hermes` and `native` may. `in_reasoning`:
+    what becomes of a call that is the whole reply but stands inside its reasoning; left out, it is
+    refused."""
 
     format: Literal["json", "hermes", "native"] = "json"
     strict: bool = True
+    several: bool | None = None
+    in_reasoning: Literal["refuse", "execute"] | None = None
 
 
 class Loop(Part):

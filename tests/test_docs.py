@@ -37,6 +37,7 @@ from evener.protocols.harness import (
     Step,
     Tool,
     When,
+    WireFormat,
 )
 from evener.protocols.message import Call, Message
 from evener.protocols.model import Request, Sampling
@@ -230,11 +231,9 @@ def test_the_harness_of_the_page_loads_and_its_patch_applies() -> None:
 
 def test_every_field_of_a_harness_is_explained() -> None:
     text = (ROOT / "docs" / "harness.md").read_text("utf-8")
-    fields = {
-        name
-        for part in (Harness, Prompt, Tool, ArgumentRule, Step, Skill, When, Loop, Context, Memory)
-        for name in part.model_fields
-    }
+    of_tools = (Tool, ArgumentRule, Step)
+    parts = (Harness, Prompt, *of_tools, Skill, When, WireFormat, Loop, Context, Memory)
+    fields = {name for part in parts for name in part.model_fields}
     assert sorted(name for name in fields if not re.search(rf"\b{name}\b", text)) == []
 
 

@@ -9,12 +9,16 @@ from evener.protocols.message import Call
 
 
 class Answers:
-    """The answer to one reply as it grows, and where it will stand in the episode's messages."""
+    """The answer to one reply as it grows, and where it will stand in the episode's messages.
+
+    `unmade` names the calls of the reply that stand behind the one that ended the episode.
+    """
 
     def __init__(self, episode: Episode) -> None:
         self.told: list[tuple[Call | None, str]] = []
         self.executed = 0
         self.done = False
+        self.unmade: tuple[str, ...] = ()
         self._native = episode.runtime.harness.middleware.protocol.format == "native"
         self._first = len(episode.account.messages)
         self._of_hooks = 0

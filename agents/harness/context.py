@@ -60,6 +60,10 @@ class Account:
         self._turns.append([index])
         return index
 
+    def reword(self, message: Message) -> None:
+        """Put another message in the place of the last reply."""
+        self.messages[self._turns[-1][0]] = message
+
     def answer(self, messages: Sequence[Message]) -> None:
         """Add what the student was told after its last reply."""
         self._turns[-1].extend(self._add(message) for message in messages)

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from evener.agents.harness.lenient import loose_calls
-from evener.protocols.event import ParseFault
+from evener.agents.harness.lenient import near_calls
+from evener.agents.harness.parse import admits_several
+from evener.agents.harness.reasoning import set_apart
+from evener.protocols.event import Parsed, ParseFault
 from evener.protocols.harness import Harness, WireFormat
 
 _HOW = {
@@ -31,11 +33,22 @@ def correction(
     return f"{first} {_HOW[protocol.format]} Tools: {', '.join(offered)}."
 
 
-def ignored(harness: Harness, reply: str, *, offered: Sequence[str]) -> str | None:
-    """What to say of a repaired reply that held more calls than the format takes; None if not."""
-    if harness.middleware.protocol.format != "json":
+def ignored(harness: Harness, parsed: Parsed, reply: str, *, offered: Sequence[str]) -> str | None:
+    """What to say of a repaired reply that held more calls than were taken; None if it did not."""
+    if not parsed.repaired:
         return None
-    count = len(loose_calls(reply, offered, several=True))
+    if admits_several(harness):
+        further = near_calls(parsed.ignored, offered, several=True)
+        if further is None:
+            return None
+        names = ", ".join(shape.name for shape in further.shapes)
+        return f"Not executed: {names}. Write calls one behind the other, with no text between."
+    if harness.middleware.protocol.format == "native":
+        if "first_of_several" not in parsed.repairs:
+            return None
+        return f"Only the first call was executed, not: {parsed.ignored}. Make one call at a time."
+    near = near_calls(set_apart(reply)[0], offered, several=True)
+    count = 0 if near is None else len(near.shapes)
     if count < 2:
         return None
     return f"Only the first of {count} calls was executed. Make one call at a time."

@@ -9,11 +9,13 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn, cast
+from typing import Literal, NoReturn, TypeAlias, cast
 
 from pydantic import JsonValue
 
 from evener.protocols.digest import JsonObject
+
+Mending: TypeAlias = Literal["trailing_comma", "python_literal"]
 
 LONGEST_REPAIR = 20_000
 DEEPEST_REPAIR = 60
@@ -64,18 +66,18 @@ def value_at(text: str, start: int) -> tuple[JsonValue, int]:
     return _clean(value) if _SURROGATE.search(text) or "\\u" in text else value, end
 
 
-def repaired_at(text: str, start: int) -> tuple[JsonValue, int]:
-    """As `value_at` for an object with trailing commas or written as a Python literal."""
+def repaired_at(text: str, start: int) -> tuple[JsonValue, int, Mending]:
+    """As `value_at` for an object with trailing commas or written as a Python literal; which."""
     end = _closing(text, start)
     piece = text[start:end]
     without = _TRAILING_COMMA.sub(lambda found: found.group(1) or "", piece)
     with suppress(Malformed):
-        return value_at(without, 0)[0], end
+        return value_at(without, 0)[0], end, "trailing_comma"
     try:
         literal: object = ast.literal_eval(piece)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
         raise Malformed(f"not repairable: {type(error).__name__}") from None
-    return _clean(_as_json(literal)), end
+    return _clean(_as_json(literal)), end, "python_literal"
 
 
 def _closing(text: str, start: int) -> int:

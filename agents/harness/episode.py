@@ -153,26 +153,39 @@ class Episode:
             raise InfraError(f"the model failed: {type(error).__name__}: {error}") from error
         self.usage += reply.usage
         reading = self.read(reply)
-        native = self.runtime.harness.middleware.protocol.format == "native"
-        message = Message(
-            role="assistant",
-            content=_SURROGATE.sub("\ufffd", reply.text),
-            origin=reply.author,
-            sampled=True,
-            token_ids=reply.token_ids,
-            calls=reading.calls if native and isinstance(reading, Parsed) else (),
-        )
         self.log(
             Replied(
                 turn=self.turn,
                 context=shown.indices,
-                message=self.account.reply(message),
+                message=self.account.reply(self._message(reply, reading)),
                 stop_reason=reply.stop_reason,
                 usage=reply.usage,
                 mean_logprob=reply.mean_logprob,
             )
         )
         return reply, reading
+
+    def reread(self, reply: Reply, reading: Parsed) -> None:
+        """Record another reading of the last reply: the one that is followed."""
+        self.account.reword(self._message(reply, reading))
+        self.log(reading)
+
+    def _message(self, reply: Reply, reading: Parsed | ParseFailed) -> Message:
+        """The reply as it stands in the conversation. A provider is shown a call once: as a call,
+        and no longer in the text that it was read from."""
+        native = self.runtime.harness.middleware.protocol.format == "native"
+        calls = reading.calls if native and isinstance(reading, Parsed) else ()
+        text, token_ids = reply.text, reply.token_ids
+        if calls and not reply.calls:
+            text, token_ids = parse.said_besides(text, self.opening.offered), None
+        return Message(
+            role="assistant",
+            content=_SURROGATE.sub("\ufffd", text),
+            origin=reply.author,
+            sampled=True,
+            token_ids=token_ids,
+            calls=calls,
+        )
 
     def read(self, reply: Reply, *, strict: bool | None = None) -> Parsed | ParseFailed:
         """How a reply reads under the protocol."""

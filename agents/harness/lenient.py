@@ -1,17 +1,20 @@
 """Near misses read as calls: fences, prose around, other key names, encoded or empty arguments.
 
 Objects are tried from each `{` in turn, by decoding. Only where a format admits several calls are
-further ones read, and only those that follow the first in the same block or behind a `;`.
+further ones read, and only those that follow the first in the same block, behind a `;` or in the
+next fence. What was mended is said, and what stands around the calls is handed back.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from evener.agents.harness.decode import Malformed, repaired_at, value_at
 from evener.agents.harness.shape import Shape
 from evener.protocols.digest import JsonObject
+from evener.protocols.event import Repair
 
 LONGEST = 100_000
 MOST_TRIES = 64
@@ -19,28 +22,72 @@ MOST_CALLS = 16
 
 _NAMES = ("name", "tool", "function", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
-_BETWEEN = re.compile(r"\s*(?:[;,]\s*|</tool_call>\s*<tool_call>\s*|<\|python_tag\|>\s*)?(?=\{)")
+_BETWEEN = re.compile(
+    r"\s*(?:[;,]\s*|</tool_call>\s*<tool_call>\s*|<\|python_tag\|>\s*|```\s*```\w*\s*)?(?=\{)"
+)
+_WRAPPERS: tuple[tuple[Repair, re.Pattern[str]], ...] = (
+    ("fence", re.compile(r"```\w*")),
+    ("tags", re.compile(r"</?tool_call>")),
+    ("python_tag", re.compile(r"<\|python_tag\|>")),
+)
+_END_MARKS = re.compile(r"<\|(?:eom_id|eot_id|im_end|end|endoftext)\|>")
+_SEPARATORS = "[],; \t\r\n"
 
 
-def loose_calls(text: str, offered: Sequence[str], *, several: bool) -> list[Shape]:
-    """The call the text makes, or the calls where `several` are admitted; empty where none."""
+@dataclass(frozen=True)
+class Near:
+    """Calls read leniently, what was mended, and the text around them without its wrappers."""
+
+    shapes: tuple[Shape, ...]
+    repairs: tuple[Repair, ...]
+    rest: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    shape: Shape
+    start: int
+    end: int
+    repairs: tuple[Repair, ...]
+
+
+def near_calls(text: str, offered: Sequence[str], *, several: bool) -> Near | None:
+    """The call the text makes, or the calls where `several` are admitted; None where none."""
     text = text[:LONGEST]
-    found = _first(text, offered)
-    if found is None:
-        return []
-    shape, end = found
-    shapes = [shape]
-    while several and len(shapes) < MOST_CALLS:
-        gap = _BETWEEN.match(text, end)
+    first = _first(text, offered)
+    if first is None:
+        return None
+    found = [first]
+    while several and len(found) < MOST_CALLS:
+        gap = _BETWEEN.match(text, found[-1].end)
         following = _at(text, gap.end(), offered) if gap else None
         if following is None:
             break
-        shape, end = following
-        shapes.append(shape)
-    return shapes
+        found.append(following)
+    repairs, rest = _around(text, found)
+    for one in found:
+        repairs.extend(repair for repair in one.repairs if repair not in repairs)
+    return Near(tuple(one.shape for one in found), tuple(repairs), rest)
 
 
-def _first(text: str, offered: Sequence[str]) -> tuple[Shape, int] | None:
+def _around(text: str, found: Sequence[_Found]) -> tuple[list[Repair], str]:
+    """What stands around the calls: the wrappers there are, and the text that is none."""
+    starts = [one.start for one in found]
+    ends = [one.end for one in found]
+    pieces = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
+    around = _END_MARKS.sub("", "\n".join(pieces))
+    repairs: list[Repair] = []
+    for repair, wrapper in _WRAPPERS:
+        if wrapper.search(around):
+            repairs.append(repair)
+            around = wrapper.sub("", around)
+    rest = around.strip(_SEPARATORS)
+    if rest:
+        repairs.append("text")
+    return repairs, rest
+
+
+def _first(text: str, offered: Sequence[str]) -> _Found | None:
     at = -1
     for _ in range(MOST_TRIES):
         at = text.find("{", at + 1)
@@ -52,29 +99,37 @@ def _first(text: str, offered: Sequence[str]) -> tuple[Shape, int] | None:
     return None
 
 
-def _at(text: str, start: int, offered: Sequence[str]) -> tuple[Shape, int] | None:
+def _at(text: str, start: int, offered: Sequence[str]) -> _Found | None:
+    repairs: list[Repair] = []
     try:
         value, end = value_at(text, start)
     except Malformed:
         try:
-            value, end = repaired_at(text, start)
+            value, end, mending = repaired_at(text, start)
         except Malformed:
             return None
-    shape = _shape(value, offered)
-    return None if shape is None else (shape, end)
+        repairs.append(mending)
+    shape = _shape(value, offered, repairs)
+    return None if shape is None else _Found(shape, start, end, tuple(repairs))
 
 
-def _shape(value: JsonValue, offered: Sequence[str]) -> Shape | None:
+def _shape(value: JsonValue, offered: Sequence[str], repairs: list[Repair]) -> Shape | None:
     """The call that an object means. Without arguments it must name a tool on offer."""
     if not isinstance(value, dict):
         return None
     inner = value.get("function")
     if isinstance(inner, dict):
-        return _shape(inner, offered)
-    name = next((n for key in _NAMES if isinstance(n := value.get(key), str)), None)
-    if name is None:
+        repairs.append("key")
+        return _shape(inner, offered, repairs)
+    named = next((key for key in _NAMES if isinstance(value.get(key), str)), None)
+    if named is None:
         return None
+    name = str(value[named])
     key = next((key for key in _ARGUMENTS if key in value), None)
+    if {named, key or "arguments"} != {"name", "arguments"} or set(value) - {named, key}:
+        repairs.append("key")
+    if key is None or not isinstance(value[key], dict):
+        repairs.append("arguments")
     if key is None:
         bare = name in offered and len(value) == 1
         return Shape(name, {}) if bare else None

@@ -48,8 +48,9 @@ def retold(
                 told.append((blocked.pop(0) if blocked else None, event.detail))
             case _:
                 pass
-    if any(isinstance(event, Parsed) and event.repaired for event in events):
-        said = ignored(harness, reply, offered=offered)
+    parsed = next((event for event in events if isinstance(event, Parsed)), None)
+    if parsed is not None:
+        said = ignored(harness, parsed, reply, offered=offered)
         if said is not None and not any(isinstance(e, Acted) and e.done for e in events):
             told.append((None, said))
     return told

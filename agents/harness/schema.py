@@ -59,7 +59,7 @@ class Arguments:
     def typed(self, name: str, value: JsonValue) -> JsonValue:
         """The value in the type that the schema wants, where that is certain; else unchanged."""
         schema = self.properties.get(name)
-        return as_type(value, types_of(schema)) if isinstance(schema, dict) else value
+        return as_schema(value, schema) if isinstance(schema, dict) else value
 
     def fault(self, arguments: JsonObject) -> Fault | None:
         """The first fault of the arguments, or None."""
@@ -122,6 +122,35 @@ def types_of(schema: Mapping[str, JsonValue]) -> tuple[str, ...]:
             return tuple(str(name) for name in several)
         case _:
             return ()
+
+
+def as_schema(value: JsonValue, schema: Mapping[str, JsonValue]) -> JsonValue:
+    """The value with all that is inside it in the types of the schema; itself where it fits."""
+    made = as_type(value, _admitted(schema))
+    fields, items = schema.get("properties"), schema.get("items")
+    if isinstance(made, dict) and isinstance(fields, dict):
+        inside: JsonObject = {
+            name: as_schema(one, known) if isinstance(known := fields.get(name), dict) else one
+            for name, one in made.items()
+        }
+        return inside if any(inside[name] is not one for name, one in made.items()) else made
+    if isinstance(made, list) and isinstance(items, dict):
+        fitted = [as_schema(one, items) for one in made]
+        return fitted if any(a is not b for a, b in zip(fitted, made, strict=True)) else made
+    return made
+
+
+def _admitted(schema: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """The types a schema admits, those of its alternatives where it names none itself."""
+    types = types_of(schema)
+    if types:
+        return types
+    for key in ("anyOf", "oneOf"):
+        branches = schema.get(key)
+        if isinstance(branches, list):
+            each = [types_of(one) if isinstance(one, dict) else () for one in branches]
+            return tuple(name for names in each for name in names) if all(each) else ()
+    return ()
 
 
 def as_type(value: JsonValue, types: tuple[str, ...]) -> JsonValue:

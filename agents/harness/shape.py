@@ -11,6 +11,7 @@ from evener.protocols.digest import JsonObject
 _THINK = re.compile(r"\s*<think>(.*?)(</think>|\Z)", re.DOTALL)
 _CALL_LIKE = re.compile(
     r"<tool_call>|</tool_call>|<\|python_tag\|>|<function=|[\"'](name|tool|function)[\"']\s*:"
+    r"|<function_calls>|<invoke name=|\[TOOL_CALLS\]|<\|tool_call|```tool_(?:call|code)"
 )
 
 

@@ -32,25 +32,30 @@ async def take_turn(episode: Episode) -> None:
             harness = episode.runtime.harness
             episode.account.answer(render.results(harness, told, hook_only=hook_only))
     if answers.done:
-        raise EpisodeOver("final")
+        left = ", ".join(answers.unmade)
+        raise EpisodeOver("final", f"not executed, for they came behind it: {left}" if left else "")
 
 
 async def _follow(episode: Episode, reading: Parsed, reply: Reply, answers: Answers) -> None:
     """Execute the calls of a reply, in the order they were written."""
     if reading.repaired:
-        episode.activate("middleware.protocol.strict", "a near miss was read as a call")
+        if "in_reasoning" in reading.repairs:
+            episode.activate("middleware.protocol.in_reasoning", "a call was taken from there")
+        else:
+            episode.activate("middleware.protocol.strict", "a near miss was read as a call")
     if not reading.calls:
         episode.activate("middleware.loop.stop")
         if not _kept_going(episode, answers):
             raise EpisodeOver("stop_string")
-    for call in reading.calls:
+    for number, call in enumerate(reading.calls, 1):
         await make_call(episode, call, answers)
         if answers.done:
+            answers.unmade = tuple(later.name for later in reading.calls[number:])
             return
-    if reading.repaired:
-        said = ignored(episode.runtime.harness, reply.text, offered=episode.opening.offered)
-        if said is not None:
-            answers.add(None, said)
+    harness, offered = episode.runtime.harness, episode.opening.offered
+    said = ignored(harness, reading, reply.text, offered=offered)
+    if said is not None:
+        answers.add(None, said)
 
 
 def _reading(
@@ -68,7 +73,7 @@ def _reading(
         HookState(stage="after_model", fault=first.fault, repairable=repairable)
     )
     if isinstance(lenient, Parsed) and any(isinstance(effect, Reread) for effect in effects):
-        episode.log(lenient)
+        episode.reread(reply, lenient)
         return lenient
     # what failed comes before the hooks that look at it
     episode.events.insert(place, first)

@@ -149,6 +149,8 @@ REASONS: dict[str, str] = {
     "tools": "what is left of them has no recipe",
     "middleware.protocol.format": "responses are written in the target's protocol",
     "middleware.protocol.strict": "responses are read as strictly as the target's protocol says",
+    "middleware.protocol.several": "a response makes as many calls as the target's protocol takes",
+    "middleware.protocol.in_reasoning": "responses are read as the target's protocol says",
     "middleware.loop.max_turns": "the target's limit of turns is in force",
     "middleware.loop.max_reply_tokens": "the target's limit of a reply is in force",
     "middleware.loop.stop": "the target's stop strings are in force",

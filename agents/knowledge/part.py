@@ -103,6 +103,10 @@ def _parts(harness: Harness) -> Iterator[str]:
         yield from _of_skill(skill)
     middleware = harness.middleware
     yield from ("middleware.protocol.format", "middleware.protocol.strict")
+    if middleware.protocol.several is not None:
+        yield "middleware.protocol.several"
+    if middleware.protocol.in_reasoning is not None:
+        yield "middleware.protocol.in_reasoning"
     yield from ("middleware.loop.max_turns", "middleware.loop.max_reply_tokens")
     if middleware.loop.stop:
         yield "middleware.loop.stop"

@@ -240,9 +240,111 @@ def test_the_stop_tag_of_hermes_may_be_missing_where_it_stopped_the_reply() -> N
     assert calls(read_reply(reply, harness, OFFERED)) == [("now", {})]
 
 
+NOW = '{"name": "now", "arguments": {}}'
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>a</think>\n<think>b</think>{NOW}",
+        f"I think {{x}} of 2.</think>\n{NOW}",
+        f"{NOW}<think>done</think>",
+        f"{NOW}<think>done, I would {NOW}",
+        f"<think>{NOW}</think>{NOW}",
+        f"{NOW} is a try</think>{NOW}",
+    ],
+)
+def test_reasoning_is_set_apart_wherever_it_stands(text: str, strict: bool) -> None:
+    parsed = read(text, strict=strict)
+    assert calls(parsed) == [("now", {})]
+    assert isinstance(parsed, Parsed)
+    assert not parsed.repaired
+
+
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "</think> <think>", "<think></think>"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_thinking_tag_inside_an_argument_is_part_of_it(tag: str, quote: str) -> None:
+    text = f'{{"name": "lookup", "arguments": {{"item": "a {tag} b"}}}}'.replace('"', quote)
+    assert calls(read(text, strict=quote == '"')) == [("lookup", {"item": f"a {tag} b"})]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_call_inside_thinking_that_comes_later_is_not_executed(strict: bool) -> None:
+    assert fault(read(f"<think>a</think><think>{NOW}", strict=strict)) == "call_in_reasoning"
+    assert fault(read(f"I would {NOW}</think>", strict=strict)) == "call_in_reasoning"
+    failed = read(f"So.\n<think>{NOW}</think>", strict=strict)
+    assert isinstance(failed, ParseFailed)
+    assert failed.fault == "no_call"
+    assert failed.detail == "there is no call; a call stands inside the reasoning"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<function_calls><invoke name="x">',
+        "[TOOL_CALLS] x",
+        "<|tool_call>x",
+        "```tool_code\nx()\n```",
+    ],
+)
+def test_other_ways_to_write_a_call_look_like_one(text: str) -> None:
+    assert fault(read(text)) == "call_like_text"
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs"),
+    [
+        (f"Sure: {NOW}", ("text",)),
+        (f"```json\n{NOW}\n```", ("fence",)),
+        (f"<tool_call>{NOW}</tool_call>", ("tags",)),
+        (f"{NOW};", ("text",)),
+        ('{"tool": "now", "args": {}}', ("key",)),
+        ('{"name": "now", "arguments": {}, "id": 3}', ("key",)),
+        ('{"name": "now"}', ("arguments",)),
+        ('{"name": "now", "arguments": "{}"}', ("arguments",)),
+        ('{"name": "now", "arguments": {},}', ("trailing_comma",)),
+        ("{'name': 'now', 'arguments': {}}", ("python_literal",)),
+        (f"{NOW}\n{NOW}", ("text", "first_of_several")),
+        (f"```json\n{NOW}\n```\n```json\n{NOW}\n```", ("fence", "text", "first_of_several")),
+    ],
+)
+def test_the_event_says_how_a_reply_was_repaired(text: str, repairs: tuple[str, ...]) -> None:
+    parsed = read(text, strict=False)
+    assert isinstance(parsed, Parsed)
+    assert (parsed.repaired, parsed.repairs) == (True, repairs)
+    assert Parsed.model_validate_json(parsed.model_dump_json()) == parsed
+
+
+def test_a_bare_object_where_tags_are_asked_for_lacks_them() -> None:
+    for text in (NOW, f"<tool_call>{NOW}"):
+        parsed = read(text, form="hermes", strict=False)
+        assert isinstance(parsed, Parsed)
+        assert parsed.repairs == ("tags",)
+    fenced = f"```json\n{NOW}\n```\n```json\n{NOW}\n```"
+    assert len(calls(read(fenced, form="hermes", strict=False))) == 2
+
+
+def test_what_was_read_by_the_letter_has_the_document_it_always_had() -> None:
+    parsed = read(NOW)
+    assert set(parsed.document()) == {"kind", "turn", "calls", "repaired"}
+    assert set(parsed.model_dump()) == {"kind", "turn", "calls", "repaired"}
+    assert set(WireFormat().document()) == {"format", "strict"}
+
+
+def test_text_behind_a_lenient_call_that_looks_like_another_is_kept_in_the_event() -> None:
+    parsed = read(f"{NOW} and then calculator(2*3)", strict=False)
+    assert isinstance(parsed, Parsed)
+    assert parsed.ignored == "and then calculator(2*3)"
+    plain = read(f"{NOW} and then I wait", strict=False)
+    assert isinstance(plain, Parsed)
+    assert plain.ignored == ""
+
+
 def test_objects_without_end_take_no_time(harness: Callable[..., Harness]) -> None:
     for text in ("{" * 50_000, "{'a':" * 10_000, '{"name": ' * 10_000, "[{" * 20_000):
         assert isinstance(read(text, strict=False), ParseFailed)
+        assert isinstance(read(text + "</think>" * 99, strict=False), ParseFailed)
 
 
 @given(st.text(max_size=200), st.booleans(), st.sampled_from(["json", "hermes", "native"]))

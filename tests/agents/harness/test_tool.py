@@ -153,3 +153,21 @@ def test_extra_arguments_pass_where_the_schema_says_so() -> None:
     open_schema = Arguments({**schema(a={}), "additionalProperties": True})
     assert open_schema.fault({"a": 1, "b": 2}) is None
     assert Arguments(schema(a={})).fault({"a": 1, "b": 2}) is not None
+
+
+def test_types_come_from_the_schema_inside_objects_lists_and_alternatives() -> None:
+    inner = Arguments(
+        schema(
+            filter=schema(year={"type": "integer"}, tag={"type": "string"}),
+            xs={"type": "array", "items": {"type": "number"}},
+            limit={"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            free={"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            unknown={"anyOf": [{"type": "integer"}, {}]},
+        )
+    )
+    assert inner.typed("filter", '{"year": "2020", "tag": "7"}') == {"year": 2020, "tag": "7"}
+    assert inner.typed("xs", ["1", 2, "x"]) == [1, 2, "x"]
+    assert (inner.typed("limit", "5"), inner.typed("limit", "null")) == (5, None)
+    assert (inner.typed("free", "5"), inner.typed("unknown", "5")) == ("5", "5")
+    fits: Any = {"year": 2020, "tag": "a", "more": ["1"]}
+    assert inner.typed("filter", fits) is fits

@@ -138,7 +138,12 @@ def harnesses(draw: st.DrawFn, actions: tuple[ActionSpec, ...], target: Harness)
         tools=tuple(made.values()),
         skills=tuple({skill.name: skill for skill in draw(st.lists(skills, max_size=2))}.values()),
         middleware=Middleware(
-            protocol=WireFormat(strict=draw(st.booleans())), hooks=Hooks(**draw(hooks()))
+            protocol=WireFormat(
+                strict=draw(st.booleans()),
+                several=draw(st.sampled_from([None, True, False])),
+                in_reasoning=draw(st.sampled_from([None, "refuse", "execute"])),
+            ),
+            hooks=Hooks(**draw(hooks())),
         ),
         memory=Memory(
             policy=draw(st.sampled_from(["none", "notes", "retrieval"])),
