@@ -23,32 +23,34 @@ class Turn:
 
 
 class Turns:
-    """One turn at a time; the agent's next model call waits for the next one."""
+    """One turn at a time. The agent may still be in the last one when the next has begun."""
 
     def __init__(self) -> None:
-        self._at: Turn | None = None
-        self._begun = asyncio.Event()
+        self._begun: Turn | None = None
+        self._entered: Turn | None = None
+        self._news = asyncio.Event()
 
     @property
     def at(self) -> Turn:
         """The turn that the agent is in."""
-        if self._at is None:
-            raise AssertionError("no turn has begun")
-        return self._at
+        if self._entered is None:
+            raise AssertionError("the agent has entered no turn")
+        return self._entered
 
     def begin(self, request: Request) -> Turn:
-        """The harness asks. The calls of the turn before are told."""
+        """The harness asks. What came of the calls before is known now."""
         self._settle(_results(request.messages))
-        self._at = Turn(request)
-        self._begun.set()
-        return self._at
+        self._begun = Turn(request)
+        self._news.set()
+        return self._begun
 
     async def untaken(self) -> Turn:
-        """The turn to answer, once there is one."""
-        while self._at is None or self._at.taken:
-            self._begun.clear()
-            await self._begun.wait()
-        return self._at
+        """The turn to answer, once there is one: the agent is in it from now on."""
+        while self._begun is None or self._begun.taken:
+            self._news.clear()
+            await self._news.wait()
+        self._entered = self._begun
+        return self._begun
 
     def reply(self, turn: Turn, reply: Reply, *, calls: tuple[str, ...]) -> None:
         """The agent's model answers; `calls` are its ids of them, in order."""
@@ -66,8 +68,8 @@ class Turns:
         self._settle(())
 
     def _settle(self, results: Sequence[str]) -> None:
-        if self._at is not None and not self._at.told.done():
-            self._at.told.set_result(dict(zip(self._at.calls, results, strict=False)))
+        if self._begun is not None and not self._begun.told.done():
+            self._begun.told.set_result(dict(zip(self._begun.calls, results, strict=False)))
 
 
 def _results(messages: Sequence[Message]) -> tuple[str, ...]:

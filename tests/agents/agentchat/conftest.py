@@ -117,5 +117,5 @@ def desk() -> Storefront:
 
 @pytest.fixture
 def native() -> Harness:
-    text = harness_path("seed").read_text("utf-8")
-    return parse_yaml(text + "\nmiddleware: {protocol: {format: native}}\n", where="native.yaml")
+    text = harness_path("hand").read_text("utf-8")
+    return parse_yaml(text.replace("format: json", "format: native"), where="native.yaml")
