@@ -53,7 +53,7 @@ def read_reply(
         ignored = unread.ignored[:LONGEST_IGNORED]
         if unread.fault == "no_call" and _stopped(reply, harness):
             return Parsed(turn=turn, calls=(), ignored=ignored)
-        more = "; a call stands inside the reasoning" if ignored else ""
+        more = "; what looks like a call stands inside the reasoning" if ignored else ""
         return ParseFailed(turn=turn, fault=unread.fault, detail=f"{unread.detail}{more}")
     calls = tuple(
         Call(id=f"call_{turn}_{index}", name=shape.name, arguments=shape.arguments)

@@ -276,7 +276,7 @@ def test_a_call_inside_thinking_that_comes_later_is_not_executed(strict: bool) -
     failed = read(f"So.\n<think>{NOW}</think>", strict=strict)
     assert isinstance(failed, ParseFailed)
     assert failed.fault == "no_call"
-    assert failed.detail == "there is no call; a call stands inside the reasoning"
+    assert failed.detail == "there is no call; what looks like a call stands inside the reasoning"
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,10 @@ async def test_a_near_miss_inside_the_thinking_is_no_call_by_the_letter(play: An
 async def test_a_call_in_the_thinking_before_a_plain_answer_is_not_passed_over(play: Any) -> None:
     played = await play(HERMES, f"{THOUGHT}\nIt boils at 78 degrees.")
     assert played.events("ended")[0].reason == "no_action"
-    assert "a call stands inside the reasoning" in played.events("parse_failed")[0].detail
+    assert (
+        "what looks like a call stands inside the reasoning"
+        in played.events("parse_failed")[0].detail
+    )
 
 
 async def test_repair_comes_after_the_letter_and_says_what_it_did(play: Any) -> None:
