@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from evener.agents.harness.decode import Malformed, value_at
+from evener.agents.harness.parse import admits_several
 from evener.agents.harness.shape import call_of, split_reasoning
 from evener.agents.harness.strict import CLOSE, OPEN
 from evener.distill.mask import without
@@ -30,7 +31,7 @@ def skeleton(text: str, harness: Harness) -> list[Stretch]:
             open_end = CLOSE in harness.middleware.loop.stop
             end, holes = _blocks(text, start, open_end=open_end)
         else:
-            end, holes = _call(text, start)
+            end, holes = _calls(text, start, several=admits_several(harness))
     except Malformed:
         return []
     if text[end:].strip() or end == start:
@@ -56,6 +57,15 @@ def _blocks(text: str, at: int, *, open_end: bool) -> tuple[int, list[Stretch]]:
             at = _skip(text, end)
     if not (closed or (open_end and at == len(text))):
         raise Malformed("the block is not closed")
+    return end, holes
+
+
+def _calls(text: str, at: int, *, several: bool) -> tuple[int, list[Stretch]]:
+    """Where the call that begins at `at` ends, or the last of `several`; all that is not form."""
+    end, holes = _call(text, at)
+    while several and text.startswith("{", at := _skip(text, end)):
+        end, found = _call(text, at)
+        holes += found
     return end, holes
 
 

@@ -115,6 +115,16 @@ def test_the_form_of_hermes_has_its_tags_and_every_call_in_them(hermes: Harness)
     assert form(f"<tool_call>\n{CALL}\n", stopping) == f"<tool_call>\n{FORM}"
 
 
+def test_several_bare_calls_have_a_form_where_the_protocol_takes_them(desk: Harness) -> None:
+    assert form(f"{CALL}\n{CALL}", desk) == ""
+    wire = desk.middleware.protocol.model_copy(update={"several": True})
+    middleware = desk.middleware.model_copy(update={"protocol": wire})
+    several = desk.model_copy(update={"middleware": middleware})
+    assert form(f"{CALL}\n{CALL}\n", several) == f"{FORM}\n{FORM}"
+    assert form(f"{CALL}\n{CALL} done", several) == ""
+    assert form(CALL, several) == FORM
+
+
 async def test_with_the_mask_format_the_form_and_the_end_of_turn_carry_the_loss(
     desk: Harness, renderer: Renderer, collect: Collect
 ) -> None:
