@@ -16,8 +16,10 @@ from autogen_core import CancellationToken
 from evener.agents.agentchat import ClientModel, ModelClient, RunEvent, RunTeam
 from evener.agents.harness.load import parse_yaml
 from evener.agents.models.scripted import ScriptedModel
+from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.run import RunFolder
-from evener.config import RunConfig, parse
+from evener.config import DistillConfig, RunConfig, parse
+from evener.distillation import Distillation
 from evener.parts import Parts
 from evener.protocols.error import RunError
 from evener.protocols.message import Call
@@ -150,6 +152,21 @@ async def test_what_a_run_raises_reaches_whoever_watches(config: RunConfig, tmp_
     team = RunTeam(lambda: Team.open(config, tmp_path / "run", parts=parts))
     with pytest.raises(RunError):
         await team.run(task="go")
+
+
+async def test_a_distillation_is_a_team_too(crew: Callable[[], Parts], out: Path) -> None:
+    config = RunConfig(
+        plan=Plan(
+            training=Training(collect_tasks=6, resamples=1),
+            evaluation=Evaluation(test_tasks=6, ood_tasks=3),
+        ),
+        distill=DistillConfig(replicate_tasks=6),
+    )
+    team = RunTeam(lambda: Distillation.open(config, out, parts=crew()), name="school")
+    done = await team.run()
+    told = {m.kind for m in done.messages if isinstance(m, RunEvent)}
+    assert {"replicate", "collected", "trained", "cell", "ended"} <= told
+    assert {m.source for m in done.messages} == {"school"}
 
 
 async def test_a_run_is_never_reset(team: RunTeam) -> None:

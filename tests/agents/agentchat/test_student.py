@@ -162,6 +162,55 @@ async def test_a_client_that_fails_is_no_failure_of_the_student(
     assert "gone" in had.events[-1].detail
 
 
+class Refused(Exception):
+    status_code = 400
+
+
+async def test_a_prompt_that_does_not_fit_ends_the_episode_under_its_own_name(
+    desk: Storefront, native: Harness, foreign: Any
+) -> None:
+    client = foreign(Refused("maximum context length is 9 tokens"))
+    had = await agent_episode(desk, task_of(desk), native, client, name="m")
+    assert had.outcome is Outcome.TRUNCATED
+    assert had.events[-1].kind == "ended"
+    assert had.events[-1].reason == "context_exceeded"
+
+
+async def test_agents_beside_each_other_do_not_hear_each_other(
+    desk: Storefront, native: Harness
+) -> None:
+    tasks = desk.tasks(Split.TEST, count=9, seed=1)
+
+    async def one(task: Task) -> Trajectory:
+        gold = [making(call) for call in desk.gold(task)]
+        client = ModelClient(ScriptedModel(gold, delay=0.001))
+        return await agent_episode(desk, task, native, client, name="m")
+
+    had = await asyncio.gather(*map(one, tasks))
+    assert [t.outcome for t in had] == [Outcome.SOLVED] * 9
+    assert [t.task.id for t in had] == [task.id for task in tasks]
+
+
+async def test_an_agent_may_reflect_on_what_its_tools_say(
+    desk: Storefront, native: Harness
+) -> None:
+    def reflecting(seat: Seat) -> AssistantAgent:
+        return AssistantAgent(
+            "student",
+            seat.client,
+            workbench=seat.workbench,
+            model_context=seat.context,
+            system_message=None,
+            reflect_on_tool_use=True,
+        )
+
+    model = ScriptedModel([making(SUM), "so it is 6", making(FINAL)])
+    task = task_of(desk)
+    had = await agent_episode(desk, task, native, ModelClient(model), reflecting, name="m")
+    assert [e.reason for e in had.events if e.kind == "ended"] == ["final"]
+    assert [len(request.tools) > 0 for request in model.requests] == [True, False, True]
+
+
 def with_words(seat: Seat) -> AssistantAgent:
     return AssistantAgent(
         "student", seat.client, workbench=seat.workbench, model_context=seat.context
