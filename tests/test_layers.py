@@ -232,7 +232,7 @@ def tree(root: Path, file: str, text: str) -> Path:
         ),
         (heavy_at_load, "agents/student.py", "from autogen_agentchat.base import Team"),
         (agentchat_asked_for, "agents/bus.py", "from evener.agents.agentchat import RunTeam"),
-        (agentchat_asked_for, "evener/team.py", "def f():\n    import evener.agents.agentchat.team"),
+        (agentchat_asked_for, "evener/team.py", "import evener.agents.agentchat.team"),
         (runtime_outside_the_bus, "agents/student.py", "from autogen_core import AgentId"),
         (layers_at_top_level, "agents/student.py", "from agents.bus import Bus"),
     ],

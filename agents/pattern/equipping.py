@@ -36,7 +36,8 @@ def lacking(case: Case) -> Iterator[Finding]:
     there = {
         action for tool in case.harness.tools for action in actions_of(tool.name, case.harness)
     }
-    needed = set.intersection(*(set(path) for path in documented))
+    first, *others = (frozenset(path) for path in documented)
+    needed = first.intersection(*others)
     event, quote = departure(case, documented)
     for name in sorted(needed - there):
         spec = case.background.action(name)

@@ -14,12 +14,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 CONFIG = """
 [plan.training]
-collect_tasks = 40
+collect_tasks = 32
 resamples = 0
 [plan.evaluation]
-test_tasks = 16
+test_tasks = 8
 [distill]
-replicate_tasks = 12
+replicate_tasks = 0
 """
 
 
@@ -31,12 +31,11 @@ def test_the_embedded_student_keeps_some_of_the_harness_in_its_weights(tmp_path:
     summary = Summary.model_validate_json(done.stdout)
     cells = {cell.name: cell for cell in summary.cells}
     assert cells["base+target"].solved == 0  # as docs/storefront.md says
-    assert cells["trained+target"].solved >= 3
+    assert cells["trained+target"].solved >= 2
     assert cells["format+target"].solved < cells["trained+target"].solved
     (reviews,) = summary.reviews
     assert reviews.replaced > reviews.candidates / 2
-    assert summary.rows.accepted >= 15
-    assert any(line.support >= 10 for line in summary.recovery)
+    assert summary.rows.accepted >= 12
     shown = [sys.executable, "-m", "evener", "rows", "show", str(out), "--json"]
     rows = json.loads(subprocess.run(shown, check=True, capture_output=True, text=True).stdout)
     assert len(rows["rows"]) == summary.rows.accepted
