@@ -18,6 +18,7 @@ from evener.protocols.digest import JsonObject
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Log, Progress
 from evener.protocols.reference import EpisodeRef
+from evener.protocols.summary import Arm
 from evener.protocols.task import Purpose, Split
 from evener.protocols.wire import (
     Announcement,
@@ -81,6 +82,16 @@ class Distiller(Peer):
         if trained.model is not None and self._control:
             alone = await self._train("format_trainer", CONTROL, message, episodes)
             self._log.append("arm_model", {"arm": CONTROL, "asked": "", **alone.document()})
+            arm = Arm(
+                name=CONTROL,
+                rollouts=len(episodes),
+                rollout_limit=len(episodes),
+                trained_tokens=alone.trained_tokens,
+                token_limit=trained.trained_tokens,
+                note="the action format alone"
+                + (f"; no model: {alone.reason}" if alone.model is None else ""),
+            )
+            self._log.append("arm", arm.document())
             control = alone.model
         if trained.model is None:
             reason = f"no model: {trained.reason}"

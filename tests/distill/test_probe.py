@@ -66,6 +66,18 @@ def test_a_student_that_never_stops_is_not_let_through(student: Path, tmp_path: 
     assert report.faults == ("it ended its turn within 8 tokens on 0 of 1 prompts",)
 
 
+def test_a_student_of_the_format_alone_need_not_come_to_an_end(
+    student: Path, tmp_path: Path
+) -> None:
+    folder = saved(student, tmp_path / "a", init_lora_weights=False)
+    asked = spec(student)
+    alone = asked.model_copy(
+        update={"settings": asked.settings.model_copy(update={"mask": "format"})}
+    )
+    report = probe(alone, folder, FALLING, precision="float32", device="cpu")
+    assert (report.stopped, report.faults) == (0, ())
+
+
 @pytest.mark.parametrize("losses", [[1.0, 1.0, 2.0, 2.0], [1.0], [], [1.0, float("nan")]])
 def test_a_loss_that_did_not_fall_is_a_fault(
     student: Path, tmp_path: Path, losses: list[float]

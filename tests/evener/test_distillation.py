@@ -67,6 +67,8 @@ def test_every_cell_that_tells_harness_from_weights_is_measured(done: Path) -> N
     ]
     assert {cell.n for cell in summary.cells if cell.split == "test"} == {12}
     assert {cell.n for cell in summary.cells if cell.split == "ood"} == {3}
+    (control,) = summary.arms
+    assert (control.name, control.note) == ("format", "the action format alone")
     against = {(c.a, c.b) for c in summary.comparisons if c.split == "test"}
     assert ("trained+target", "base+optimized") in against
     assert summary.verdict_sentence.startswith("With the harness off, trained+target solves")
