@@ -95,6 +95,7 @@ def long_files(root: Path) -> list[str]:
             for name in folders
             if name not in SKIPPED - {"models"} | ({"models"} if here == root else set[str]())
             and (not name.startswith(".") or name == ".ci")
+            and not name.endswith(".egg-info")  # written by an installation
         ]
         for name in files:
             if name in SKIPPED or name.startswith("."):
