@@ -32,6 +32,7 @@ from evener.protocols.wire import (
 
 MODEL = "m1"
 CONTROL = "format"
+FORMAT_TRAINER = "format_trainer"
 Replicate = Literal["A", "B"]
 
 
@@ -41,7 +42,7 @@ class Distiller(Peer):
     `temperature` for recovery; `control` also trains a student on the action format alone."""
 
     asks: ClassVar[tuple[str, ...]] = ("student", "trainer")
-    may_ask: ClassVar[tuple[str, ...]] = ("format_trainer",)
+    may_ask: ClassVar[tuple[str, ...]] = (FORMAT_TRAINER,)
     publishes: ClassVar[tuple[str, ...]] = ("model", "stop")
 
     def __init__(
@@ -80,19 +81,7 @@ class Distiller(Peer):
         self._log.append("trained", {"round": 1, **trained.document()})
         control: ModelRef | None = None
         if trained.model is not None and self._control:
-            alone = await self._train("format_trainer", CONTROL, message, episodes)
-            self._log.append("arm_model", {"arm": CONTROL, "asked": "", **alone.document()})
-            arm = Arm(
-                name=CONTROL,
-                rollouts=len(episodes),
-                rollout_limit=len(episodes),
-                trained_tokens=alone.trained_tokens,
-                token_limit=trained.trained_tokens,
-                note="the action format alone"
-                + (f"; no model: {alone.reason}" if alone.model is None else ""),
-            )
-            self._log.append("arm", arm.document())
-            control = alone.model
+            control = await self._train_control(message, episodes, limit=trained.trained_tokens)
         if trained.model is None:
             reason = f"no model: {trained.reason}"
         else:
@@ -169,9 +158,28 @@ class Distiller(Peer):
         self._log.append("collected", body)
         return done
 
+    async def _train_control(
+        self, message: StartDistillation, episodes: tuple[EpisodeRef, ...], *, limit: int
+    ) -> ModelRef | None:
+        """The student of the action format alone, from the same episodes; `limit` is the tokens
+        that the other one was trained on."""
+        alone = await self._train(FORMAT_TRAINER, CONTROL, message, episodes)
+        self._log.append("arm_model", {"arm": CONTROL, "asked": "", **alone.document()})
+        fault = f"; no model: {alone.reason}" if alone.model is None else ""
+        arm = Arm(
+            name=CONTROL,
+            rollouts=len(episodes),
+            rollout_limit=len(episodes),
+            trained_tokens=alone.trained_tokens,
+            token_limit=limit,
+            note=f"the action format alone{fault}",
+        )
+        self._log.append("arm", arm.document())
+        return alone.model
+
     async def _train(
         self,
-        trainer: Literal["trainer", "format_trainer"],
+        trainer: str,
         name: str,
         message: StartDistillation,
         episodes: tuple[EpisodeRef, ...],

@@ -59,10 +59,9 @@ def check_model(config: RunConfig) -> None:
     ModelError as from `choose_model`."""
     from evener.agents.models.local.resolve import check_name
     from evener.agents.models.remote.connect import check_remote
-    from evener.agents.models.remote.provider import is_remote
 
     student = config.student
-    if student.api_base or is_remote(student.model):
+    if _remote(config):
         check_remote(student.model, api_base=student.api_base, settings=student.provider)
     else:
         check_name(student.model)
@@ -73,10 +72,10 @@ def choose_model(config: RunConfig) -> Model:
     process, fetched and converted first where that is needed."""
     from evener.agents.models.local.engine import LocalEngine
     from evener.agents.models.local.resolve import resolve
-    from evener.agents.models.remote.provider import is_remote, near
+    from evener.agents.models.remote.provider import near
 
     student = config.student
-    if student.api_base or is_remote(student.model):
+    if _remote(config):
         from evener.agents.models.remote.connect import connect
 
         return connect(student.model, api_base=student.api_base, settings=student.provider)
@@ -94,6 +93,13 @@ def choose_model(config: RunConfig) -> Model:
         threads=student.threads,
         max_batch=student.batch,
     )
+
+
+def _remote(config: RunConfig) -> bool:
+    """Whether the student is a model behind an interface."""
+    from evener.agents.models.remote.provider import is_remote
+
+    return bool(config.student.api_base) or is_remote(config.student.model)
 
 
 def choose_tuner(

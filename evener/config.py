@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -188,9 +188,11 @@ def keys(model: type[Wire] = RunConfig, prefix: str = "") -> list[str]:
     """All dotted keys of the configuration."""
     found: list[str] = []
     for name, field in model.model_fields.items():
-        inner = DistillConfig if name == "distill" else field.annotation
-        if isinstance(inner, type) and issubclass(inner, Wire):
-            found += keys(inner, f"{prefix}{name}.")
+        # a table, or one that may be left out
+        kinds = (field.annotation, *get_args(field.annotation))
+        table = next((k for k in kinds if isinstance(k, type) and issubclass(k, Wire)), None)
+        if table is not None:
+            found += keys(table, f"{prefix}{name}.")
         else:
             found.append(f"{prefix}{name}")
     return found

@@ -18,7 +18,7 @@ from evener.config import EnvironmentConfig, RunConfig, StudentConfig, load, of_
 from evener.protocols.error import HarnessError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
-from evener.protocols.port import Environment, Model
+from evener.protocols.port import ActionSpec, Environment, Model
 from evener.protocols.wire import ServeModel
 from evener.trained import trained_model
 
@@ -58,12 +58,7 @@ async def contenders(
     actions = (await published(environment)).actions
     found = [named_harness(spec, environment) for spec in harnesses]
     for spec, (harness, _) in zip(harnesses, found, strict=True):
-        try:
-            check(harness, actions)
-        except HarnessError as error:
-            raise HarnessError(
-                error.what, where=f"{spec}: {error.where}", remedy=error.remedy
-            ) from None
+        check_named(spec, harness, actions)
     named = [named_model(spec) for spec in models]
     async with AsyncExitStack() as stack:
         engines: dict[str, Model] = {}
@@ -94,6 +89,16 @@ def named_harness(spec: str, environment: Environment) -> tuple[Harness, Path | 
     with RunFolder.read(run) as folder:
         registry = Registry(folder.harness)
         return (registry.head()[1] if version == "HEAD" else registry.get(version)), run
+
+
+def check_named(spec: str, harness: Harness, actions: Sequence[ActionSpec]) -> None:
+    """Raises HarnessError for one that does not fit the environment's actions, with its name."""
+    try:
+        check(harness, actions)
+    except HarnessError as error:
+        raise HarnessError(
+            error.what, where=f"{spec}: {error.where}", remedy=error.remedy
+        ) from None
 
 
 def named_model(spec: str) -> NamedModel:

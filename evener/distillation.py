@@ -12,7 +12,7 @@ from typing import Self
 
 from evener.agents.budget import Meter
 from evener.agents.bus import Bus
-from evener.agents.distiller import Distiller
+from evener.agents.distiller import FORMAT_TRAINER, Distiller
 from evener.agents.harnessing import HarnessingAgent
 from evener.agents.models.cache import CachedModel
 from evener.agents.record.manifest import Manifest
@@ -26,7 +26,8 @@ from evener.distill.detectors import detectors_of, frozen
 from evener.distill.marker import Markers, markers_of
 from evener.lesson import Lesson, prepare, wanted
 from evener.parts import Parts
-from evener.protocols.port import Model, Reviewer
+from evener.protocols.error import RunError
+from evener.protocols.port import Model
 from evener.protocols.summary import Summary
 from evener.protocols.wire import DistillationEnded, StartDistillation
 from evener.recovered import note_recovery
@@ -56,13 +57,23 @@ class Distillation:
         lesson = await prepare(config, parts)
         async with parts.student(config) as model:
             with RunFolder.open(out, manifest(config, lesson, model)) as folder:
+                _note(folder, lesson)
                 record = folder.record
                 cached = CachedModel(model, folder.replies)
                 space = ActionSpace(lesson.target, lesson.background.actions)
                 reviewer = choose_reviewer(
                     wanted(config), cached, lesson.optimized, lesson.knowledge, space
                 )
-                bus = _assemble(config, folder, lesson, model, reviewer, space, parts)
+                bus = Bus(record)
+                bus.terminal("model", "stop")
+                concurrency = config.student.concurrency
+                bus.join(
+                    "student",
+                    Student(lesson.environment, cached, record, concurrency=concurrency),
+                )
+                bus.join(HARNESSING, HarnessingAgent([reviewer], space, record))
+                _join_trainers(bus, config, folder, lesson, model, parts)
+                bus.join("distiller", _distiller(config, folder, lesson, parts))
                 start = StartDistillation(
                     target=record.put(lesson.target),
                     optimized=record.put(lesson.optimized),
@@ -70,40 +81,26 @@ class Distillation:
                     review=reviewer.digest,
                     arms={name: record.put(harness) for name, harness in lesson.arms.items()},
                 )
-                _note(folder, lesson)
                 async with bus:
                     yield cls(bus, folder, lesson=lesson, start=start)
 
     async def run(self) -> Summary:
         """Run it to its end, or go on with it; writes `summary.json` and returns it."""
         ended = await self.bus.ask("distiller", self.start, DistillationEnded)
-        assert self.folder.session is not None
-        self.folder.session.end_as("finished")
         if ended.model is not None:
             note_recovery(self.folder, self.lesson.optimized, self.lesson.environment)
+        assert self.folder.session is not None
+        self.folder.session.end_as("finished")
         summary = summarize(self.folder, ended="finished")
         self.folder.write("summary.json", summary.model_dump_json(indent=1) + "\n")
         return summary
 
 
-def _assemble(
-    config: RunConfig,
-    folder: RunFolder,
-    lesson: Lesson,
-    model: Model,
-    reviewer: Reviewer,
-    space: ActionSpace,
-    parts: Parts,
-) -> Bus:
-    record, plan, settings = folder.record, config.plan, wanted(config)
-    environment = lesson.environment
-    bus = Bus(record)
-    bus.terminal("model", "stop")
-    cached = CachedModel(model, folder.replies)
-    bus.join(
-        "student", Student(environment, cached, record, concurrency=config.student.concurrency)
-    )
-    bus.join(HARNESSING, HarnessingAgent([reviewer], space, record))
+def _join_trainers(
+    bus: Bus, config: RunConfig, folder: RunFolder, lesson: Lesson, model: Model, parts: Parts
+) -> None:
+    """The trainer, and where there is a control the one that trains on the format alone."""
+    record = folder.record
 
     def markers() -> Markers:
         # asked for when rows are made, for reviews are added all the time
@@ -111,40 +108,48 @@ def _assemble(
             lesson.secret, lesson.optimized, lesson.target, reviews=record.bodies("review")
         )
 
-    tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress, markers=markers)
-    bus.join("trainer", Trainer(tuner, record, folder.models))
-    if settings.control:
-        alone = config.finetune.model_copy(update={"mask": "format"})
-        control = parts.tuner or choose_tuner(
-            config.model_copy(update={"finetune": alone}),
+    masks = {"trainer": config.finetune.mask}
+    if wanted(config).control:
+        masks[FORMAT_TRAINER] = "format"
+    for name, mask in masks.items():
+        finetune = config.finetune.model_copy(update={"mask": mask})
+        tuner = parts.tuner or choose_tuner(
+            config.model_copy(update={"finetune": finetune}),
             model,
             progress=parts.progress,
             markers=markers,
         )
-        bus.join("format_trainer", Trainer(control, record, folder.models))
-    bus.join(
-        "distiller",
-        Distiller(
-            environment,
-            plan,
-            log=record,
-            meter=Meter(plan.budget, cpu_seconds=folder.cpu_seconds),
-            progress=parts.progress,
-            replicate_tasks=settings.replicate_tasks,
-            temperature=settings.temperature,
-            control=settings.control,
-        ),
+        bus.join(name, Trainer(tuner, record, folder.models))
+
+
+def _distiller(config: RunConfig, folder: RunFolder, lesson: Lesson, parts: Parts) -> Distiller:
+    settings = wanted(config)
+    return Distiller(
+        lesson.environment,
+        config.plan,
+        log=folder.record,
+        meter=Meter(config.plan.budget, cpu_seconds=folder.cpu_seconds),
+        progress=parts.progress,
+        replicate_tasks=settings.replicate_tasks,
+        temperature=settings.temperature,
+        control=settings.control,
     )
-    return bus
 
 
 def _note(folder: RunFolder, lesson: Lesson) -> None:
-    """Log K and the frozen detectors, once."""
+    """Log K and the frozen detectors, once. Raises RunError for a run that was begun with other
+    detectors: those could be fitted to what its student came to do."""
     record = folder.record
     found = frozen(detectors_of(lesson.optimized, lesson.environment))
     known = [body["digest"] for body in record.bodies("detectors")]
-    if found not in known:
+    if not known:
         record.append("detectors", {"digest": found})
+    elif known[0] != found:
+        raise RunError(
+            "its detectors were others when it was begun",
+            where=str(folder.path),
+            remedy="go on with the environment and the evener that began it, or begin another run",
+        )
     if not list(record.bodies("knowledge")):
         record.append(
             "knowledge",

@@ -1,5 +1,7 @@
 """Whether a plan can come to anything: tasks enough in every split, rollouts enough for a trial."""
 
+from collections.abc import Mapping
+
 from evener.agents.plan import Plan
 from evener.agents.trials.trial import REPEATS
 from evener.choose import choose_gate
@@ -16,15 +18,24 @@ def enough(environment: Environment, config: RunConfig, *, gate: Gate | None = N
     plan = config.plan
     collect = plan.training.collect_tasks if plan.training.method != "none" else 0
     held_in, held_out = _first_look(plan, gate or choose_gate(config))
-    for split, count in (
-        (Split.MINE, max(plan.search.mine_tasks, collect)),
-        (Split.HELD_IN, held_in),
-        (Split.HELD_OUT, held_out),
-        (Split.TEST, plan.evaluation.test_tasks),
-        (Split.OOD, plan.evaluation.ood_tasks),
-    ):
+    draw(
+        environment,
+        {
+            Split.MINE: max(plan.search.mine_tasks, collect),
+            Split.HELD_IN: held_in,
+            Split.HELD_OUT: held_out,
+            Split.TEST: plan.evaluation.test_tasks,
+            Split.OOD: plan.evaluation.ood_tasks,
+        },
+        seed=plan.seed,
+    )
+
+
+def draw(environment: Environment, sizes: Mapping[Split, int], *, seed: int) -> None:
+    """Draw so many tasks of each split. Raises DataError for a split that is too small."""
+    for split, count in sizes.items():
         if count:
-            environment.tasks(split, count=count, seed=plan.seed)
+            environment.tasks(split, count=count, seed=seed)
 
 
 def _first_look(plan: Plan, gate: Gate) -> tuple[int, int]:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evener.adapt import adapted
-from evener.agents.harness.check import check
 from evener.agents.pattern.background import Background, published
 from evener.agents.plan import derive
 from evener.choose import choose_environment, choose_harness
 from evener.config import DistillConfig, RunConfig
-from evener.contender import named_harness
+from evener.contender import check_named, named_harness
+from evener.enough import draw
 from evener.parts import Parts
-from evener.protocols.error import ConfigError, HarnessError
+from evener.protocols.error import ConfigError
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.port import Environment
@@ -63,13 +63,16 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     named = {settings.target: target, settings.optimized: optimized}
     named |= {config.harness.arms[name]: harness for name, harness in arms.items()}
     for spec, harness in named.items():
-        try:
-            check(harness, background.actions)
-        except HarnessError as error:
-            raise HarnessError(
-                error.what, where=f"{spec}: {error.where}", remedy=error.remedy
-            ) from None
-    _enough(environment, config)
+        check_named(spec, harness, background.actions)
+    draw(
+        environment,
+        {
+            Split.MINE: config.plan.training.collect_tasks,
+            Split.TEST: config.plan.evaluation.test_tasks,
+            Split.OOD: config.plan.evaluation.ood_tasks,
+        },
+        seed=config.plan.seed,
+    )
     # held against the tasks of the sealed test, among others
     made = await adapted(
         optimized, target, environment=environment, seed=derive(config.plan.seed, "sealed")
@@ -84,14 +87,3 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
         knowledge=emptied(whole) if settings.knowledge == "empty" else whole,
         secret=whole,
     )
-
-
-def _enough(environment: Environment, config: RunConfig) -> None:
-    plan = config.plan
-    for split, count in (
-        (Split.MINE, plan.training.collect_tasks),
-        (Split.TEST, plan.evaluation.test_tasks),
-        (Split.OOD, plan.evaluation.ood_tasks),
-    ):
-        if count:
-            environment.tasks(split, count=count, seed=plan.seed)

@@ -1,7 +1,6 @@
 """Recovery of a distillation, from its replicates as the log has them."""
 
-from collections.abc import Sequence
-
+from evener.agents.distiller import CONTROL
 from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.config import of_run
@@ -9,19 +8,14 @@ from evener.distill.detectors import detectors_of, frozen
 from evener.distill.recovery import recovery
 from evener.distill.seen import watch
 from evener.protocols.digest import JsonObject
-from evener.protocols.error import RunError
 from evener.protocols.harness import Harness
 from evener.protocols.port import Environment
 from evener.protocols.trajectory import Trajectory
 
-CONTROL = "format+target"
-
 
 def note_recovery(folder: RunFolder, optimized: Harness, environment: Environment) -> None:
-    """Log a `recovery` entry where both replicates are there; the same one is not logged again.
-
-    Raises RunError where the detectors are not those that were frozen before training.
-    """
+    """Log a `recovery` entry where both replicates are there; the same one is not logged again. The
+    detectors are those that were frozen when the run was begun, or it would not be open."""
     record = folder.record
     found = {
         (str(body["replicate"]), str(body["arm"])): body
@@ -30,23 +24,14 @@ def note_recovery(folder: RunFolder, optimized: Harness, environment: Environmen
     if ("B", "trained+target") not in found:
         return
     detectors = detectors_of(optimized, environment)
-    digest = frozen(detectors)
-    before = [str(body["digest"]) for body in record.bodies("detectors")]
-    if digest not in before:
-        raise RunError(
-            "the detectors are others than those that were frozen before training",
-            where=str(folder.path),
-            remedy="measure with the evener that began this run",
-        )
 
     def episodes(replicate: str, arm: str) -> list[Trajectory]:
         names = found[replicate, arm]["episodes"]
         assert isinstance(names, list)
         return [record.get(Trajectory, str(name)) for name in names]
 
-    control: Sequence[Trajectory] | None = None
-    if ("B", CONTROL) in found:
-        control = episodes("B", CONTROL)
+    alone = f"{CONTROL}+target"
+    control = episodes("B", alone) if ("B", alone) in found else None
     seen = watch(
         detectors,
         chosen_base=episodes("A", "base+target"),
@@ -56,7 +41,7 @@ def note_recovery(folder: RunFolder, optimized: Harness, environment: Environmen
         distilled=episodes("B", "trained+target"),
         control=control,
     )
-    lines, means = recovery(seen, seed=of_run(folder).plan.seed, detectors=digest)
+    lines, means = recovery(seen, seed=of_run(folder).plan.seed, detectors=frozen(detectors))
     body: JsonObject = {
         "lines": [line.document() for line in lines],
         "means": means.document(),

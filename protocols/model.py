@@ -121,7 +121,8 @@ class Usage(Wire):
 class Reply(Wire):
     """One typed reply at the border of every model.
 
-    `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines. `author`
+    `token_ids` (end-of-turn token included) and `mean_logprob` are given by local engines, and by
+    servers that tell them. `author`
     is `reviewer` where a reviewer put this response in the place of the student's. `raw` is what a
     provider sent, its own ids among it, without what stands in other fields as figures.
     """

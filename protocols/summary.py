@@ -128,14 +128,12 @@ class Arm(Wire):
     note: str = ""
 
 
-class Reviews(Wire):
+class ReviewCounts(Wire):
     """What reviewing came to: of `candidates` responses, those that a reviewer was asked about and
     those that it replaced; attempts of its that did not count, and candidates that passed after
-    three of these. Calls and tokens are the reviewer's own. `served` is what the episodes were
-    for: `collection`, or the names of the cells that they stand in; empty while it is not known."""
+    three of these. Calls and tokens are the reviewer's own. An episode that was run twice counts
+    once, but its cost twice."""
 
-    reviewer: str
-    served: str = ""
     candidates: int = 0
     reviewed: int = 0
     replaced: int = 0
@@ -143,6 +141,14 @@ class Reviews(Wire):
     given_up: int = 0
     calls: int = 0
     tokens: int = 0
+
+
+class Reviews(ReviewCounts):
+    """The counts of one reviewer. `served` is what the episodes were for: `collection`, or the
+    names of the cells that they stand in; empty while it is not known."""
+
+    reviewer: str
+    served: str = ""
 
 
 class Rows(Wire):

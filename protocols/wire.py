@@ -8,11 +8,11 @@ Conductor ─ServeModel▶ Student ─ModelServed▶ Conductor
 Student ─ReviewRequest▶ HarnessingAgent ─Review▶ Student
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 from evener.protocols.attribution import Attribution, Proposal, TrialKind
 from evener.protocols.diff import DiffRecord
-from evener.protocols.digest import Wire
+from evener.protocols.digest import JsonObject, Wire, canonical
 from evener.protocols.message import Message
 from evener.protocols.model import ModelRef
 from evener.protocols.reference import EpisodeRef
@@ -105,6 +105,13 @@ class ModelTrained(Wire):
     trained_tokens: int = 0
     seconds: float = 0.0
     reason: str = ""
+
+    @classmethod
+    def of_log(cls, body: JsonObject) -> Self:
+        """What an entry of the log holds of it, among other things."""
+        return cls.model_validate_json(
+            canonical({name: body[name] for name in cls.model_fields if name in body})
+        )
 
 
 class ServeModel(Wire):

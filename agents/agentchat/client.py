@@ -164,9 +164,17 @@ class ModelClient(ChatCompletionClient):
         unknown = sorted(set(wanted) - set(Sampling.model_fields))
         if unknown:
             raise _refused(f"extra_create_args {', '.join(unknown)}")
-        values = {name: getattr(self._sampling, name) for name in Sampling.model_fields}
-        stop = wanted.get("stop", values["stop"])
-        changed = {**values, **wanted, "stop": (stop,) if isinstance(stop, str) else tuple(stop)}
+        stop: Any = wanted.get("stop", self._sampling.stop)
+        match stop:
+            case str():
+                stop = (stop,)
+            case None:
+                stop = ()
+            case [*parts]:
+                stop = tuple(parts)
+            case _:
+                pass
+        changed = {**dict(self._sampling), **wanted, "stop": stop}
         try:
             return Sampling.model_validate(changed)
         except ValidationError as error:

@@ -15,6 +15,7 @@ from autogen_core.models import ChatCompletionClient, CreateResult
 
 from evener.agents.agentchat.translate import read_function_calls, theirs, tool_schema
 from evener.agents.models.remote.outcome import plain
+from evener.agents.models.remote.payload import sampled
 from evener.agents.models.remote.refusal import refusal
 from evener.agents.models.remote.tool_call import calls_as_text
 from evener.protocols.digest import digest
@@ -28,17 +29,7 @@ Arguments: TypeAlias = Callable[[Sampling], Mapping[str, Any]]
 
 def openai_arguments(sampling: Sampling) -> Mapping[str, Any]:
     """As clients of the OpenAI protocol name them. The seed is sent where replies are sampled."""
-    made: dict[str, Any] = {
-        "temperature": sampling.temperature,
-        "max_tokens": sampling.max_tokens,
-    }
-    if sampling.top_p != 1:
-        made["top_p"] = sampling.top_p
-    if sampling.temperature > 0:
-        made["seed"] = sampling.seed
-    if sampling.stop:
-        made["stop"] = list(sampling.stop)
-    return made
+    return sampled(sampling)
 
 
 class ClientModel:

@@ -199,7 +199,8 @@ class RunTeam(Team):
                 over = False
                 while not over:
                     over = bool((await asyncio.wait({run}, timeout=self._poll_s))[0])
-                    for entry in record.entries(*self._kinds, after=after):
+                    told = record.entries(*self._kinds, after=after) if self._kinds else ()
+                    for entry in told:
                         after = entry.seq
                         if entry.session == record.session:
                             entries.put_nowait(entry)

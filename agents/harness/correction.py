@@ -47,6 +47,10 @@ def ignored(harness: Harness, parsed: Parsed, reply: str, *, offered: Sequence[s
         if "first_of_several" not in parsed.repairs:
             return None
         return f"Only the first call was executed, not: {parsed.ignored}. Make one call at a time."
+    if "in_reasoning" in parsed.repairs:
+        if "first_of_several" not in parsed.repairs:
+            return None
+        return f"Only the first call was executed, not: {parsed.ignored}. Make one call at a time."
     near = near_calls(set_apart(reply)[0], offered, several=True)
     count = 0 if near is None else len(near.shapes)
     if count < 2:

@@ -163,7 +163,9 @@ def _look_again(
     if harness.middleware.protocol.in_reasoning == "execute":
         near = near_calls(reasoning, offered, several=admits_several(harness))
         if near is not None and (not strict or _AROUND.issuperset(near.repairs)):
-            return _Read(near.shapes, ("in_reasoning", *near.repairs))
+            found = _repaired(near, reasoning, harness, offered)
+            more: tuple[Repair, ...] = tuple(r for r in found.repairs if r == "first_of_several")
+            return _Read(found.shapes, ("in_reasoning", *near.repairs, *more), found.ignored)
     raise Unread("call_in_reasoning", "the call is inside the reasoning") from None
 
 

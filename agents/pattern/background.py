@@ -22,7 +22,7 @@ from evener.agents.pattern.lexical import (
     words,
 )
 from evener.protocols.digest import JsonObject, Wire
-from evener.protocols.harness import ExampleTurn, Harness
+from evener.protocols.harness import ExampleTurn, Harness, Tool
 from evener.protocols.port import ActionSpec, Documented, Environment, WorkedExample
 from evener.protocols.task import Split, Task
 
@@ -38,6 +38,16 @@ class Background(Wire):
     def action(self, name: str) -> ActionSpec | None:
         """The action of that name."""
         return next((a for a in self.actions if a.name == name), None)
+
+    def new_tool(self, action: str, harness: Harness) -> Tool | None:
+        """A tool for an action, named and described as the environment does it; None where the
+        harness has one of that name."""
+        spec = self.action(action)
+        if spec is None or any(tool.name == action for tool in harness.tools):
+            return None
+        return Tool(
+            name=action, description=spec.description, parameters=spec.parameters, action=action
+        )
 
     def kinds(self) -> tuple[str, ...]:
         """The kinds that are documented, in the order of the documentation."""

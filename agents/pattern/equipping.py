@@ -40,16 +40,8 @@ def lacking(case: Case) -> Iterator[Finding]:
     needed = first.intersection(*others)
     event, quote = departure(case, documented)
     for name in sorted(needed - there):
-        spec = case.background.action(name)
-        taken = any(tool.name == name for tool in case.harness.tools)
-        suggestion = None
-        if spec is not None and not taken:
-            tool = Tool(
-                name=name, description=spec.description, parameters=spec.parameters, action=name
-            )
-            suggestion = FieldEdit(
-                field_path=f"tools[{name}]", old_value=ABSENT, new_value=tool.document()
-            )
+        tool = case.background.new_tool(name, case.harness)
+        suggestion = case.edit(f"tools[{name}]", tool.document()) if tool is not None else None
         yield case.finding(
             signature("no_tool", kind, name),
             CAUSE,
@@ -143,7 +135,6 @@ def _right_step(case: Case, tool: Tool, example: WorkedExample) -> FieldEdit | N
             return "{{ result }}" if found[0] == before else f"{{{{ {next(own, 'result')} }}}}"
 
         path = f"tools[{tool.name}].steps[{at}].arguments.{name}"
-        old = read(case.harness.document(), path)
-        new = _NUMBER.sub(filled, value)
-        return None if new == old else FieldEdit(field_path=path, old_value=old, new_value=new)
+        right = case.edit(path, _NUMBER.sub(filled, value))
+        return None if right.new_value == right.old_value else right
     return None

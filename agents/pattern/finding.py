@@ -8,12 +8,15 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from evener.agents.pattern.background import Background
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.digest import Wire, canonical
 from evener.protocols.event import Event
 from evener.protocols.harness import ExampleTurn, Harness
 from evener.protocols.patch import FieldEdit
+from evener.protocols.path import read
 from evener.protocols.trajectory import Trajectory
 
 QUOTE = 200
@@ -58,6 +61,11 @@ class Case:
             return
         for at, example in enumerate(self.harness.prompt.examples):
             yield f"prompt.examples[{at}]", RootCause.PROMPT_AMBIGUITY, example
+
+    def edit(self, path: str, new: JsonValue) -> FieldEdit:
+        """The harness's field changed to `new`, its old value as it stands."""
+        old = read(self.harness.document(), path)
+        return FieldEdit(field_path=path, old_value=old, new_value=new)
 
     def finding(
         self,

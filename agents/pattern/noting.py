@@ -16,7 +16,6 @@ from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Remembered
 from evener.protocols.harness import Note
 from evener.protocols.patch import FieldEdit
-from evener.protocols.path import read
 
 CAUSE = RootCause.MEMORY_OVERFLOW
 
@@ -56,11 +55,7 @@ def noting(case: Case) -> Iterator[Finding]:
                 Severity.CRITICAL,
                 event=event,
                 quote=quote,
-                suggestion=_edit(
-                    case,
-                    f"memory.entries[{note.name}].text",
-                    ", then ".join(right),
-                ),
+                suggestion=case.edit(f"memory.entries[{note.name}].text", ", then ".join(right)),
             )
             return
 
@@ -103,12 +98,8 @@ def _room(case: Case, note: Note) -> FieldEdit:
     """What keeps the note from being read: the capacity, that few are recalled, or the policy."""
     memory = case.harness.memory
     if memory.policy != "none" and note in evicted(memory):
-        return _edit(case, "memory.capacity", len(memory.entries))
+        return case.edit("memory.capacity", len(memory.entries))
     everything = memory.model_copy(update={"top_k": len(memory.entries)})
     if memory.policy == "retrieval" and note in recalled(everything, case.trajectory.task.prompt):
-        return _edit(case, "memory.top_k", len(memory.entries))
-    return _edit(case, "memory.policy", "notes")
-
-
-def _edit(case: Case, path: str, new: str | int) -> FieldEdit:
-    return FieldEdit(field_path=path, old_value=read(case.harness.document(), path), new_value=new)
+        return case.edit("memory.top_k", len(memory.entries))
+    return case.edit("memory.policy", "notes")

@@ -15,6 +15,7 @@ from evener.agents.pattern.background import question
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.agents.pattern.teaching import (
     active_skills,
+    answer_differs,
     last_event,
     on_view,
     passes_on,
@@ -22,7 +23,6 @@ from evener.agents.pattern.teaching import (
 )
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Acted, CallRefused, Remembered
-from evener.protocols.patch import FieldEdit
 from evener.protocols.path import Value, read
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -64,7 +64,7 @@ def _hidden(case: Case) -> Iterator[Finding]:
         Severity.CRITICAL,
         event=event,
         quote=quote,
-        suggestion=_edit(case, "prompt.task", "{{ question }}"),
+        suggestion=case.edit("prompt.task", "{{ question }}"),
     )
 
 
@@ -88,23 +88,18 @@ def _unlisted(case: Case) -> Iterator[Finding]:
                 Severity.CRITICAL,
                 event=index,
                 quote=pair("name", event.call.name),
-                suggestion=_edit(case, "prompt.system", f"{old}\nTools:\n{{{{ tools }}}}".strip()),
+                suggestion=case.edit("prompt.system", f"{old}\nTools:\n{{{{ tools }}}}".strip()),
             )
             return
 
 
 def _misled_by_example(case: Case) -> Iterator[Finding]:
     """The answer is not the last result, and in an example on view it is not either."""
-    kind = case.background.kind(case.trajectory.task)
-    if kind is None or not all(passes_on(e.turns) for e in case.background.of(kind)):
+    kind, index = case.background.kind(case.trajectory.task), answer_differs(case)
+    if kind is None or index is None:
         return
-    acted = [(i, e) for i, e in enumerate(case.events) if isinstance(e, Acted)]
-    if len(acted) < 2 or not acted[-1][1].done or acted[-2][1].error_kind is not None:
-        return
-    index, last = acted[-1]
-    given = {str(value) for value in last.call.arguments.values()}
-    if acted[-2][1].observation.strip() in given:
-        return
+    last = case.events[index]
+    assert isinstance(last, Acted)
     for path, cause, example in case.placed_examples(active_skills(case)):
         if not shows_kind(case, example, kind) or passes_on(example):
             continue
@@ -119,7 +114,7 @@ def _misled_by_example(case: Case) -> Iterator[Finding]:
             Severity.CRITICAL,
             event=index,
             quote=pair("name", last.call.name),
-            suggestion=_edit(case, where, _like(results[-1], read(case.harness.document(), where)))
+            suggestion=case.edit(where, _like(results[-1], read(case.harness.document(), where)))
             if name and results
             else None,
         )
@@ -144,14 +139,16 @@ def _told_numbers(case: Case) -> Iterator[Finding]:
                 Severity.CRITICAL,
                 event=index,
                 quote=pair("name", event.call.name),
-                suggestion=None if text.instead is None else _edit(case, text.path, text.instead),
+                suggestion=None if text.instead is None else case.edit(text.path, text.instead),
             )
             return
 
 
 def _shown_texts(case: Case) -> Iterator[Text]:
     """What was there to be read, the most particular text first."""
-    recalled = {e.entry for e in case.events if isinstance(e, Remembered)}
+    recalled = {
+        e.entry for e in case.events if isinstance(e, Remembered) and e.action == "recalled"
+    }
     names = active_skills(case)
     for note in case.harness.memory.entries:
         if note.name in recalled:
@@ -204,7 +201,3 @@ def _like(text: str, old: Value) -> str | float | int:
     if isinstance(old, str) or not _NUMBER.fullmatch(text.strip()):
         return text.strip()
     return int(text) if text.strip().isdigit() else float(text)
-
-
-def _edit(case: Case, path: str, new: str | float | int) -> FieldEdit:
-    return FieldEdit(field_path=path, old_value=read(case.harness.document(), path), new_value=new)

@@ -59,7 +59,8 @@ class CriticAccuracy(Wire):
     """What a critic is worth. `judge` says what judges: `rule`, `model`, or a `control`.
     `plants_from` is the set of plants.
 
-    `macro_recall` is the mean of the recalls of the dimensions, with as many plants each;
+    `macro_recall` is the share of the faulty plants that are rightly blamed, which is the mean of
+    the dimensions' recalls where each has as many plants, as in both sets that ship;
     `false_blame` the share of agent errors that a part of the harness is blamed for;
     `kappa` Cohen's, over five dimensions and the agent. `failures` are the attributed episodes.
     """
@@ -87,11 +88,10 @@ def accuracy(
     seed: int,
     plants_from: str = "own",
 ) -> CriticAccuracy:
-    """The figures. Each dimension has as many plants as another, so that the macro recall is a
-    proportion and has its interval."""
+    """The figures. The macro recall is a proportion of the faulty plants, and has its interval."""
     faulty = [p for p in plants if p.planted != AGENT]
     errors = [p for p in plants if p.planted == AGENT]
-    found = [p for p in faulty if p.placed is not None]
+    found = [p for p in faulty if p.right]
     return CriticAccuracy(
         critic=critic,
         judge=judge,
@@ -102,7 +102,7 @@ def accuracy(
         macro_recall=_share([p.right for p in faulty]),
         false_blame=_share([p.blamed != AGENT for p in errors]),
         kappa=_kappa(plants, seed=seed),
-        placed=_share([p.placed is not None and p.placed > 0.5 for p in found]),
+        placed=_share([(p.placed or 0.0) > 0.5 for p in found]),
         failure_recall=_pooled(faulty, _own, seed),
         failure_false_blame=_pooled(errors, lambda plant: 1 - _own(plant), seed),
         plants=tuple(plants),

@@ -11,7 +11,7 @@ from evener.bench.message import CompareSources, Source
 from evener.bench.order import K, finding, order_of
 from evener.bench.result import SourceLine, SourceTable
 from evener.config import of_run
-from evener.protocols.digest import JsonObject, canonical
+from evener.protocols.digest import JsonObject
 from evener.protocols.harness import Harness
 from evener.protocols.summary import Reviews, Rows
 from evener.protocols.trajectory import Trajectory
@@ -32,13 +32,13 @@ def table_of(
     seed = config.plan.seed
     cells = {m.cell.name: m for m in measured(record.bodies("cell"), record, seed=seed)}
     sources = {source.slug: source for source in start.sources}
+    rewards = {name: found.rewards for name, found in cells.items()}
     lines = tuple(
-        _line(record, sources[slug], label, cells, seed=seed)
+        _line(record, sources[slug], label, cells, rewards, seed=seed)
         if slug in sources
         else SourceLine(source=slug, label=label, available=False, note=missing[slug])
         for slug, label in labels.items()
     )
-    rewards = {name: found.rewards for name, found in cells.items()}
     own, others = f"{K}+target", [f"{s}+target" for s in sources if s != K]
     against = [
         difference(rewards, own, other, split="test", seed=seed)
@@ -63,15 +63,17 @@ def table_of(
 
 
 def _line(
-    record: Record, source: Source, label: str, cells: Mapping[str, Measured], *, seed: int
+    record: Record,
+    source: Source,
+    label: str,
+    cells: Mapping[str, Measured],
+    rewards: Mapping[str, Mapping[str, float]],
+    *,
+    seed: int,
 ) -> SourceLine:
     slug = source.slug
     collected = _last(record, "source", "source", slug)
-    asked = _last(record, "arm_model", "arm", slug)
-    fields = ModelTrained.model_fields
-    trained = ModelTrained.model_validate_json(
-        canonical({name: value for name, value in asked.items() if name in fields})
-    )
+    trained = ModelTrained.of_log(_last(record, "arm_model", "arm", slug))
     digests = collected["episodes"]
     assert isinstance(digests, list)
     tasks = collected["tasks"]
@@ -89,7 +91,6 @@ def _line(
     score = cells.get(f"{slug}+target")
     against = None
     if score is not None:
-        rewards = {name: found.rewards for name, found in cells.items()}
         against = difference(rewards, score.cell.name, BASE, split="test", seed=seed)
     spent = collecting + _seconds(record, "arm_model", "arm", slug)
     spent += score.cell.cpu_seconds if score is not None else 0.0
@@ -117,17 +118,7 @@ def _reviews(record: Record, source: Source) -> Reviews | None:
     own = [body for body in record.bodies("review") if body["review"] == source.review]
     if not source.review or not own:
         return None
-    counts = count_reviews(own)
-    return Reviews(
-        reviewer=str(own[-1]["reviewer"]),
-        candidates=counts.candidates,
-        reviewed=counts.reviewed,
-        replaced=counts.replaced,
-        invalid_attempts=counts.invalid_attempts,
-        given_up=counts.given_up,
-        calls=counts.calls,
-        tokens=counts.tokens,
-    )
+    return Reviews(reviewer=str(own[-1]["reviewer"]), **dict(count_reviews(own)))
 
 
 def _last(record: Record, kind: str, field: str, slug: str) -> JsonObject:

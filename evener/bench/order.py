@@ -3,10 +3,11 @@
 A student is ahead or behind only where the paired interval is clear of 0.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby, permutations
-from math import sqrt
-from typing import Literal
+from importlib import import_module
+from itertools import groupby
+from typing import Any, Literal
 
 from evener.bench.result import Finding, Order, SourceLine
 from evener.protocols.summary import Comparison
@@ -26,8 +27,8 @@ def order_of(
     ]
     names = [labels[name] for name, _, _ in both]
     collected, scored = [rate for _, rate, _ in both], [rate for _, _, rate in both]
-    correlation = spearman(collected, scored) if both else None
-    if correlation is None:
+    found = spearman(collected, scored)
+    if found is None:
         second = (
             f"How success at collection ranks the students cannot be said: of {len(both)} with "
             "both figures, one figure is the same for all."
@@ -35,7 +36,8 @@ def order_of(
         return Order(
             holds=holds, against=tuple(against), ranked=len(both), sentence=f"{first} {second}"
         )
-    same, p = ranks(collected) == ranks(scored), exact(collected, scored)
+    correlation, p = found
+    same = _listed(names, collected) == _listed(names, scored)
     second = (
         f"Success at collection orders the sources {'as' if same else 'not as'} the scores do: by "
         f"success {_listed(names, collected)}; by score {_listed(names, scored)}. Rank "
@@ -61,29 +63,29 @@ def finding(difference: Comparison) -> Finding:
     return "behind" if difference.high < 0 else "not told apart"
 
 
-def ranks(values: Sequence[float]) -> list[float]:
-    """1 for the smallest; ties share the mean of their ranks."""
-    return [
-        sum(other < value for other in values) + (1 + sum(other == value for other in values)) / 2
-        for value in values
-    ]
+def spearman(one: Sequence[float], other: Sequence[float]) -> tuple[float, float] | None:
+    """Rank correlation and its exact two-sided permutation p, for a handful of values; None where
+    one side is all ties."""
+    stats: Any = import_module("scipy.stats")
 
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        return None
+    a, b = stats.rankdata(one), stats.rankdata(other)
 
-def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Rank correlation; None where one side is all ties."""
-    a, b = ranks(one), ranks(other)
-    middle = (len(a) + 1) / 2
-    across = sum((x - middle) * (y - middle) for x, y in zip(a, b, strict=True))
-    spread = sum((x - middle) ** 2 for x in a) * sum((y - middle) ** 2 for y in b)
-    return across / sqrt(spread) if spread else None
+    def statistic(order: Any) -> float:
+        return abs(float(stats.pearsonr(a, order).statistic))
 
-
-def exact(one: Sequence[float], other: Sequence[float]) -> float:
-    """Share of all orders of `other` whose correlation is at least as far from 0; for a handful of
-    values."""
-    seen = abs(spearman(one, other) or 0.0)
-    drawn = [abs(spearman(one, order) or 0.0) for order in permutations(other)]
-    return sum(value >= seen - 1e-12 for value in drawn) / len(drawn)
+    # all orders, so exact
+    orders = math.factorial(len(other))
+    p = stats.permutation_test(
+        (b,),
+        statistic,
+        permutation_type="pairings",
+        alternative="greater",
+        vectorized=False,
+        n_resamples=orders,
+    ).pvalue
+    return float(stats.spearmanr(one, other).statistic), float(p)
 
 
 def _first(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evener.cli.app import app
+from evener.cli.option import DistillFile, DryRun, OutFolder, Overrides, Quiet
 from evener.cli.output import AsJson, emit
-from evener.cli.run import Quiet, end_on_sigterm
+from evener.cli.run import end_on_sigterm
 
 if TYPE_CHECKING:
     from evener.bench.critic_accuracy import CriticAccuracy
@@ -27,15 +28,11 @@ def bench() -> None:
 
 @group.command()
 def sources(
-    config: Annotated[
-        Path, typer.Argument(help="A TOML configuration with [distill].", show_default=False)
-    ],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="key=value, dotted keys.", show_default=False)
-    ] = None,
+    config: DistillFile,
+    overrides: Overrides = None,
     *,
-    out: Annotated[Path | None, typer.Option("--out", help="The run folder.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and estimate only.")] = False,
+    out: OutFolder = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from evener.cli.app import app
+from evener.cli.option import Quiet
 from evener.cli.output import AsJson, emit
 from evener.protocols.task import Split
 
@@ -38,7 +39,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", help="Keep the episodes here, and go on from them.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Run A and B on the same tasks. Exit code 0: B is better or not worse; 1: worse; 3: the

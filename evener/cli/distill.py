@@ -2,13 +2,14 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from evener.cli.app import app
+from evener.cli.option import DistillFile, DryRun, OutFolder, Overrides, Quiet
 from evener.cli.output import AsJson, emit
-from evener.cli.run import Quiet, end_on_sigterm
+from evener.cli.run import end_on_sigterm
 
 if TYPE_CHECKING:
     from evener.protocols.summary import Summary
@@ -16,15 +17,11 @@ if TYPE_CHECKING:
 
 @app.command()
 def distill(
-    config: Annotated[
-        Path, typer.Argument(help="A TOML configuration with [distill].", show_default=False)
-    ],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="key=value, dotted keys.", show_default=False)
-    ] = None,
+    config: DistillFile,
+    overrides: Overrides = None,
     *,
-    out: Annotated[Path | None, typer.Option("--out", help="The run folder.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and estimate only.")] = False,
+    out: OutFolder = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

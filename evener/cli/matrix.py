@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from evener.cli.app import app
+from evener.cli.option import Quiet
 from evener.cli.output import AsJson, RunPath, emit
 
 
@@ -18,7 +19,7 @@ def matrix(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="ARM", help="Only this arm; repeatable.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Put arms beside a finished run, a distillation too: votes, review alone and more. Resumes."""

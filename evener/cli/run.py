@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evener.cli.app import app
+from evener.cli.option import ConfigFile, DryRun, OutFolder, Overrides, Quiet
 from evener.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Option("--model", help="`embedded`, a model folder, or a hub id.", show_default=True)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 
 
 @app.command()
@@ -79,13 +79,11 @@ def demo(
 
 @app.command()
 def run(
-    config: Annotated[Path, typer.Argument(help="A TOML configuration.", show_default=False)],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="key=value, dotted keys.", show_default=False)
-    ] = None,
+    config: ConfigFile,
+    overrides: Overrides = None,
     *,
-    out: Annotated[Path | None, typer.Option("--out", help="The run folder.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and estimate only.")] = False,
+    out: OutFolder = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

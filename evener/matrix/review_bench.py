@@ -15,7 +15,7 @@ from evener.agents.harnessing import HarnessingAgent
 from evener.agents.models.cache import CachedModel
 from evener.agents.record.run import RunFolder
 from evener.agents.reviewers import ActionSpace
-from evener.agents.reviewers.account import ReviewCounts, count_reviews
+from evener.agents.reviewers.account import count_reviews
 from evener.agents.sealed import CellPlan
 from evener.agents.student import HARNESSING, Student
 from evener.config import DistillConfig
@@ -26,7 +26,7 @@ from evener.matrix.findings import Findings, calls_per_task
 from evener.parts import Parts
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.port import Model
-from evener.protocols.summary import Arm
+from evener.protocols.summary import Arm, ReviewCounts
 from evener.reviewing import choose_reviewer
 
 

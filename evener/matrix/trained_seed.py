@@ -118,8 +118,7 @@ async def _train(bench: Bench, scorer: Scorer, chosen: tuple[str, ...]) -> Model
     asked = digest(request.document())
     for body in scorer.record.bodies("arm_model"):
         if body["asked"] == asked:
-            known = {key: body[key] for key in ModelTrained.model_fields}
-            return ModelTrained.model_validate(known)
+            return ModelTrained.of_log(body)
     bench.parts.progress.stage(f"training {NAME} on {len(chosen)} episodes", total=0)
     trained = await scorer.team.bus.ask("trainer", request, ModelTrained)
     scorer.record.append("arm_model", {"arm": NAME, "asked": asked, **trained.document()})

@@ -21,20 +21,8 @@ def reviews(bodies: Iterable[JsonObject], served: Mapping[str, str]) -> tuple[Re
         groups.setdefault(key, []).append(body)
     lines: list[Reviews] = []
     for (digest, place), entries in groups.items():
-        counts = count_reviews(entries)
-        lines.append(
-            Reviews(
-                reviewer=f"{entries[-1]['reviewer']} ({digest[:8]})",
-                served=place,
-                candidates=counts.candidates,
-                reviewed=counts.reviewed,
-                replaced=counts.replaced,
-                invalid_attempts=counts.invalid_attempts,
-                given_up=counts.given_up,
-                calls=counts.calls,
-                tokens=counts.tokens,
-            )
-        )
+        name = f"{entries[-1]['reviewer']} ({digest[:8]})"
+        lines.append(Reviews(reviewer=name, served=place, **dict(count_reviews(entries))))
     return tuple(lines)
 
 

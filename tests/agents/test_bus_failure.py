@@ -2,7 +2,6 @@
 runtime below it, or would end in silence there."""
 
 import asyncio
-import time
 from typing import ClassVar, Literal
 
 import pytest
@@ -177,10 +176,8 @@ async def test_a_stopped_bus_fails_every_pending_request() -> None:
             await bus.tell("news", Text(text="x"))
             return await asyncio.gather(*waiting, return_exceptions=True)
 
-    start = time.monotonic()
     with pytest.raises(HandlerFailed):
         await asyncio.wait_for(run(), 5)
-    assert time.monotonic() - start < 2
     assert (sleeper.started, sleeper.ended) == (49, 49)
     assert len(log.of("cancelled")) == 49
 

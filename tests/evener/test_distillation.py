@@ -11,10 +11,10 @@ import pytest
 
 from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.run import RunFolder
-from evener.config import DistillConfig, RunConfig
+from evener.config import DistillConfig, HarnessConfig, RunConfig
 from evener.distillation import Distillation
 from evener.parts import Parts
-from evener.protocols.error import ConfigError, HarnessError
+from evener.protocols.error import ConfigError, HarnessError, RunError
 from evener.protocols.model import ModelRef
 from evener.protocols.summary import Summary
 from evener.protocols.task import Purpose, Split
@@ -90,6 +90,44 @@ def test_only_what_is_collected_is_reviewed_and_trained_on(done: Path) -> None:
     assert line.reviewer.startswith("own")
     assert 0 < line.replaced < line.reviewed == line.candidates
     assert line.calls
+
+
+def test_replicate_b_has_seeds_of_its_own_on_the_tasks_of_replicate_a(done: Path) -> None:
+    with RunFolder.read(done) as folder:
+        record = folder.record
+        found: dict[str, list[Trajectory]] = {"A": [], "B": []}
+        arms: dict[str, set[str]] = {"A": set(), "B": set()}
+        for body in record.bodies("replicate"):
+            names: Any = body["episodes"]
+            found[str(body["replicate"])] += [record.get(Trajectory, name) for name in names]
+            arms[str(body["replicate"])].add(str(body["arm"]))
+    assert arms["A"] == {"base+target", "base+optimized"}
+    assert arms["B"] == arms["A"] | {"trained+target", "format+target"}
+    seeds = {which: {e.key.seed for e in episodes} for which, episodes in found.items()}
+    assert len(seeds["A"]) == len(seeds["B"]) == 1
+    assert seeds["A"] != seeds["B"]
+    tasks = {which: {e.task.id for e in episodes} for which, episodes in found.items()}
+    assert tasks["A"] == tasks["B"]
+    assert {e.key.temperature for which in "AB" for e in found[which]} == {0.3}
+
+
+def test_a_run_is_not_gone_on_with_under_other_detectors(
+    done: Path, crew: Crew, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(done, tmp_path / "run"))
+    parts = crew()
+    desk: Any = parts.environment
+    desk.detectors = lambda: ()  # as if the environment had published others
+    with pytest.raises(RunError, match="its detectors were others when it was begun"):
+        go(small(), run, parts)
+    model: Any = parts.model
+    assert model.asked == 0
+
+
+def test_arms_of_the_configuration_are_scored_on_the_base(crew: Crew, tmp_path: Path) -> None:
+    config = small(control=False).model_copy(update={"harness": HarnessConfig(arms={"h": "hand"})})
+    cells = go(config, tmp_path / "run", crew()).cells
+    assert [cell.name for cell in cells if cell.harness == "h"] == ["base+h", "base+h"]
 
 
 def test_recovery_has_a_line_for_every_detector_and_says_why_one_has_no_figure(done: Path) -> None:

@@ -29,23 +29,13 @@ def tools_of(
     tools: dict[str, Tool] = {}
     missing: list[FieldEdit] = []
     for name in dict.fromkeys(a for e in examples for a in procedure(e.turns)):
-        tool = ground.tool_for(name) or new_tool(name, ground)
+        tool = ground.tool_for(name) or ground.background.new_tool(name, ground.harness)
         if tool is None:
             continue
         tools[name] = tool
         if ground.tool_for(name) is None:
             missing.append(add("tools", tool.document()))
     return tools, tuple(missing)
-
-
-def new_tool(action: str, ground: Ground) -> Tool | None:
-    """A tool for an action, named and described as the environment does it."""
-    spec = ground.background.action(action)
-    if spec is None or any(tool.name == action for tool in ground.harness.tools):
-        return None
-    return Tool(
-        name=action, description=spec.description, parameters=spec.parameters, action=action
-    )
 
 
 def turns_of(example: WorkedExample, tools: dict[str, Tool]) -> list[JsonValue]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from evener.agents.critics.catalogue.example import new_tool
 from evener.agents.critics.catalogue.hook import hooked
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
 from evener.agents.critics.catalogue.tidy import tidy, true_schema
@@ -15,7 +14,7 @@ def refused(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     reason, what = parts[0], parts[1] if len(parts) > 1 else ""
     group = f"refused:{reason}:{what}"
     if reason == "unknown_tool":
-        tool = new_tool(what, ground)
+        tool = ground.background.new_tool(what, ground.harness)
         if tool is not None:
             edits = (add("tools", tool.document()),)
             yield Repair(slug("tool", what), group, edits, 0.8, f"offer the action {what}")
@@ -26,7 +25,7 @@ def refused(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
 
 def no_tool(parts: Sequence[str], ground: Ground) -> Iterator[Repair]:
     """The missing tool, as the environment describes its action."""
-    tool = new_tool(parts[1], ground)
+    tool = ground.background.new_tool(parts[1], ground.harness)
     if tool is not None and ground.tool_for(parts[1]) is None:
         edits = (add("tools", tool.document()),)
         yield Repair(

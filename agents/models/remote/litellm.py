@@ -5,6 +5,7 @@ further. The library is loaded when the first model is made: it takes seconds.
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 import warnings
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from random import Random
 from typing import Any
+from weakref import WeakSet
 
 from pydantic import JsonValue
 
@@ -101,6 +103,7 @@ class Provider:
         self._times = settings.timeouts
         self._price = Price(settings.price_in, settings.price_out)
         self._clock = clock or Clock()
+        _OPEN.add(self)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """The user's price; else the one that the library knows of the provider's own service. A
@@ -145,8 +148,13 @@ class Provider:
         return Listing({str(name): None for name in found})
 
     async def close(self) -> None:
-        """Close the connections that the library keeps."""
-        await self._library.close_litellm_async_clients()
+        """Close the connections that the library keeps for all of its providers, once nobody here
+        uses them any more."""
+        _OPEN.discard(self)
+        if not _OPEN:
+            await self._library.close_litellm_async_clients()
+            # it would go on with what is closed
+            self._library.in_memory_llm_clients_cache.flush_cache()
 
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"num_retries": 0, "max_retries": 0, "drop_params": True}
@@ -160,10 +168,11 @@ class Provider:
 
     async def _streamed(self, pieces: Any) -> JsonValue:
         merged = Merged()
-        async for piece in pieces:
-            event = _plain(piece)
-            if isinstance(event, dict):
-                merged.add(event)
+        async with contextlib.aclosing(pieces):
+            async for piece in pieces:
+                event = _plain(piece)
+                if isinstance(event, dict):
+                    merged.add(event)
         body = merged.whole()
         if pieces.received_finish_reason is None:
             # the library makes one up where the stream ends without
@@ -171,7 +180,7 @@ class Provider:
         return body
 
     def _fault(self, error: Exception) -> CallFault:
-        name, said = type(error).__name__, self._key.hide(_said(error))
+        name, said = type(error).__name__, self._hide(_said(error))
         status = getattr(error, "status_code", None)
         headers = _headers(error)
         if name == "ContextWindowExceededError":
@@ -200,6 +209,13 @@ class Provider:
             return fault
         return CallFault("malformed", f"{name}: {said}")
 
+    def _hide(self, text: str) -> str:
+        """The text without any key that may have been sent."""
+        known = PROVIDERS.get(self._spec.partition("/")[0])
+        for name in (self._key.variable, *((known.key, *known.others) if known else ())):
+            text = Key(name).hide(text)
+        return text
+
     def _own_key(self) -> str:
         """The variable of the provider's key; none for another server than the provider's."""
         known = PROVIDERS.get(self._spec.partition("/")[0])
@@ -207,6 +223,10 @@ class Provider:
 
     def _wall(self) -> float:
         return self._clock.wall()
+
+
+_OPEN: WeakSet[Provider] = WeakSet()
+"""Those that may still send: the library has one set of connections for them all."""
 
 
 def quiet() -> Any:

@@ -41,7 +41,8 @@ class Journal(Protocol):
 class RemoteModel:
     """`name` at whatever `transport` reaches, for one role.
 
-    `host` is what errors call the endpoint. `pace` None shares that of all who call it. `clock` and
+    `host` is what errors call the endpoint. `pace` None shares that of all who call it with the
+    same `in_flight`. `clock` and
     `random` decide how long is waited between attempts, and nothing else.
     """
 

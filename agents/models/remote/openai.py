@@ -132,10 +132,11 @@ class Server:
                 method, url, json=payload, headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
-                    raise self._refused(answer.status, await answer.text(), answer.headers, url)
+                    said = self._key.hide(await answer.text())
+                    raise self._refused(answer.status, said, answer.headers, url)
                 if "text/event-stream" in answer.headers.get("Content-Type", ""):
                     return await self._streamed(answer)
-                return self._body(await answer.text())
+                return self._body(self._key.hide(await answer.text()))
         except http.ClientConnectorCertificateError as error:
             raise self._untrusted(str(error.certificate_error)) from None
         except http.ClientConnectorSSLError as error:
@@ -146,14 +147,16 @@ class Server:
             raise CallFault("unreachable", f"no connection: {error.os_error}") from None
         except (http.ClientPayloadError, http.ServerDisconnectedError) as error:
             raise CallFault("cut", f"the answer was cut: {error}") from None
-        except (http.ClientError, OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError:
+            raise CallFault("malformed", "the answer is no text") from None
+        except (http.ClientError, OSError) as error:
             raise CallFault("unreachable", f"{type(error).__name__}: {error}") from None
 
     async def _streamed(self, answer: "aiohttp.ClientResponse") -> JsonValue:
         merged = Merged()
         try:
             async for line in answer.content:
-                event = event_of(line.decode())
+                event = event_of(self._key.hide(line.decode()))
                 if event is not None:
                     merged.add(event)
         except ValueError as error:  # a line longer than the buffer
@@ -177,7 +180,7 @@ class Server:
             said = f"{url} was not found: {said}"
         fault = refusal(
             status,
-            self._key.hide(said),
+            said,
             code=code,
             headers={key.lower(): value for key, value in headers.items()},
             wall=self._clock.wall(),

@@ -50,7 +50,7 @@ ACTION: dict[FaultKind, Action] = {
     "quota": "budget",
 }
 LONGEST = 300
-_SECRET = re.compile(r"\b(sk-|pk-|Bearer )[A-Za-z0-9*_.-]{4,}")
+_SECRET = re.compile(r"\b(sk-|pk-|gsk_|xai-|nvapi-|pplx-|AIza|Bearer )[A-Za-z0-9*_.-]{4,}")
 
 
 class QuotaError(BudgetError):

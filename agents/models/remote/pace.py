@@ -1,7 +1,7 @@
 """How many requests an endpoint takes at once: one more for a round of successes, half after a 429.
 
-All models that call one endpoint with the same key share its pace. A wish to wait (Retry-After)
-holds everybody back, not only the one who was told.
+All models that call one endpoint with the same `in_flight` share its pace. A wish to wait
+(Retry-After) holds everybody of them back, not only the one who was told.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ _PACES: WeakValueDictionary[tuple[str, int], Pace] = WeakValueDictionary()
 
 
 def pace_of(endpoint: str, *, most: int) -> Pace:
-    """The pace that everybody in this process shares who calls `endpoint`."""
+    """The pace that everybody in this process shares who calls `endpoint` with `most`."""
     pace = _PACES.get((endpoint, most))
     if pace is None:
         pace = _PACES[endpoint, most] = Pace(most)

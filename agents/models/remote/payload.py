@@ -7,26 +7,18 @@ from pydantic import JsonValue
 
 from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.message import Message
-from evener.protocols.model import Request
+from evener.protocols.model import Request, Sampling
 
 
 def payload(
     request: Request, name: str, *, stream: bool = False, logprobs: bool = False
 ) -> JsonObject:
     """The JSON body of one chat completion of the model `name`."""
-    sampling = request.sampling
     body: JsonObject = {
         "model": name,
         "messages": [_message(message) for message in request.messages],
-        "max_tokens": sampling.max_tokens,
-        "temperature": sampling.temperature,
+        **sampled(request.sampling),
     }
-    if sampling.top_p != 1:
-        body["top_p"] = sampling.top_p
-    if sampling.temperature > 0:
-        body["seed"] = sampling.seed
-    if sampling.stop:
-        body["stop"] = list(sampling.stop)
     if request.tools:
         body["tools"] = [
             {
@@ -43,6 +35,18 @@ def payload(
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     if logprobs:
         body["logprobs"] = True
+    return body
+
+
+def sampled(sampling: Sampling) -> JsonObject:
+    """Sampling as the OpenAI protocol names it."""
+    body: JsonObject = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    if sampling.top_p != 1:
+        body["top_p"] = sampling.top_p
+    if sampling.temperature > 0:
+        body["seed"] = sampling.seed
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
     return body
 
 

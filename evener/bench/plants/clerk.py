@@ -140,8 +140,13 @@ class Noter(Clerk):
         """Without the word on where prices come from, one is assumed."""
         prices = [str(TYPICAL_PRICE)] * len(question.items)
         values = (self.expression(view, question, prices),)
-        result = view.result("calculator", *values)
-        return ("calculator", values) if result is None else ("final", (result,))
+        return then_final(view, "calculator", *values)
+
+
+def then_final(view: View, tool: str, *values: str) -> Step:
+    """The call, or the end with its result where that is on view."""
+    result = view.result(tool, *values)
+    return (tool, values) if result is None else ("final", (result,))
 
 
 def written(tool: str, names: tuple[str, ...], values: tuple[str, ...]) -> str:

@@ -2,9 +2,9 @@
 with one slip."""
 
 from evener.bench.plants.agent import careless
-from evener.bench.plants.clerk import Clerk, Imitator, Noter, Step, rough
+from evener.bench.plants.clerk import Clerk, Imitator, Noter, Step, rough, then_final
 from evener.bench.plants.middleware import Planning
-from evener.bench.plants.tool import FACTORS
+from evener.bench.plants.tool import by_factor
 from evener.bench.plants.view import Example, Question, View, understood
 
 
@@ -72,8 +72,7 @@ class Distractible(Imitator):
         """A price taken for a bill is the price of one."""
         last = understood(view.examples[-1].asked)
         if question.kind == "price" and last is not None and last.kind == "bill":
-            price = view.result("lookup", *question.items)
-            return ("final", (price,)) if price else ("lookup", question.items)
+            return then_final(view, "lookup", *question.items)
         return super().imitate(view, question, examples)
 
 
@@ -93,7 +92,7 @@ class Factoring(Imitator):
     def total(self, view: View, question: Question) -> Step:
         """By hand behind a refusal."""
         if any("not on offer" in made.answer for made in view.own):
-            return "calculator", (f"{question.numbers[0]}*{FACTORS[question.units[0]]}",)
+            return by_factor(question)
         return super().total(view, question)
 
 
@@ -113,7 +112,7 @@ class ByNote(Noter):
     def total(self, view: View, question: Question) -> Step:
         """By the note."""
         if question.kind == "convert" and view.says("the factor you know"):
-            return "calculator", (f"{question.numbers[0]}*{FACTORS[question.units[0]]}",)
+            return by_factor(question)
         return super().total(view, question)
 
     def hand_in(self, view: View, result: str) -> str:

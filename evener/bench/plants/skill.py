@@ -3,7 +3,7 @@ examples, teaching the wrong procedure, or saying what holds no longer."""
 
 from pydantic import JsonValue
 
-from evener.bench.plants.clerk import Clerk, Imitator, Step
+from evener.bench.plants.clerk import Clerk, Imitator, Step, then_final
 from evener.bench.plants.plant import Plant
 from evener.bench.plants.view import Example, Question, View
 
@@ -15,8 +15,7 @@ class Copying(Imitator):
         """Where the examples end early, so does it."""
         tools = [step.tool for step in examples[-1].steps]
         if question.kind == "bill" and tools.count("lookup") == 1:
-            price = view.result("lookup", question.items[0])
-            return ("final", (price,)) if price else ("lookup", question.items[:1])
+            return then_final(view, "lookup", question.items[0])
         return super().imitate(view, question, examples)
 
 
@@ -28,8 +27,7 @@ class Priceless(Imitator):
         if not any("not on offer" in made.answer for made in view.own):
             return super().next(view, question)
         assumed = self.expression(view, question, ["30", "30"])
-        result = view.result("calculator", assumed)
-        return ("calculator", (assumed,)) if result is None else ("final", (result,))
+        return then_final(view, "calculator", assumed)
 
 
 class Obliging(Imitator):

@@ -3,7 +3,7 @@ steps, and a tool that is not there."""
 
 from pydantic import JsonValue
 
-from evener.bench.plants.clerk import Clerk, Imitator, Step
+from evener.bench.plants.clerk import Clerk, Imitator, Step, then_final
 from evener.bench.plants.plant import Plant
 from evener.bench.plants.view import Question, View
 from evener.environments.storefront.unit import PLURALS
@@ -94,14 +94,16 @@ class Quoting(Imitator):
     def imitate(self, view: View, question: Question, examples: object) -> Step:
         """`quote`, then the end."""
         if question.kind == "price" and "quote" in view.menu:
-            values = (question.items[0], question.numbers[0])
-            result = view.result("quote", *values)
-            return ("quote", values) if result is None else ("final", (result,))
+            return then_final(view, "quote", question.items[0], question.numbers[0])
         if question.kind == "convert" and "convert_any" in view.menu:
-            made = (question.numbers[0], *self.units(view, question))
-            result = view.result("convert_any", *made)
-            return ("convert_any", made) if result is None else ("final", (result,))
+            units = self.units(view, question)
+            return then_final(view, "convert_any", question.numbers[0], *units)
         return super().imitate(view, question, view.examples)
+
+
+def by_factor(question: Question) -> Step:
+    """The conversion in the calculator's hands, with the factor that people remember."""
+    return "calculator", (f"{question.numbers[0]}*{FACTORS[question.units[0]]}",)
 
 
 class ByHand(Clerk):
@@ -110,7 +112,7 @@ class ByHand(Clerk):
     def total(self, view: View, question: Question) -> Step:
         """A factor in the calculator's hands."""
         if question.kind == "convert" and "convert" not in view.menu:
-            return "calculator", (f"{question.numbers[0]}*{FACTORS[question.units[0]]}",)
+            return by_factor(question)
         return super().total(view, question)
 
 

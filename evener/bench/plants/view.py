@@ -41,7 +41,6 @@ class Made:
     tool: str
     values: tuple[str, ...]
     answer: str
-    said: str = ""
 
     @property
     def result(self) -> str | None:
@@ -156,7 +155,7 @@ def _made(messages: list[Message]) -> tuple[Made, ...]:
         after = messages[index + 1] if index + 1 < len(messages) else None
         answer = after.content if after is not None and after.role != "assistant" else ""
         tool, values = _read(message.content)
-        made.append(Made(tool, values, answer, message.content))
+        made.append(Made(tool, values, answer))
     return tuple(made)
 
 

@@ -67,12 +67,15 @@ async def test_a_reply_that_was_cut_is_text_and_says_so() -> None:
 
 
 async def test_what_a_call_wants_of_sampling_goes_before_what_was_set() -> None:
-    model = ScriptedModel(["a", "b"])
+    model = ScriptedModel(["a", "b", "c", "d"])
     client = ModelClient(model, sampling=Sampling(max_tokens=9, temperature=0.5))
     asked = [UserMessage(content="?", source="u")]
     await client.create(asked)
     await client.create(asked, extra_create_args={"temperature": 0.0, "stop": "END"})
-    first, second = (request.sampling for request in model.requests)
+    await client.create(asked, extra_create_args={"stop": None})
+    await client.create(asked, extra_create_args={"stop": ["A", "B"]})
+    first, second, none, two = (request.sampling for request in model.requests)
+    assert (none.stop, two.stop) == ((), ("A", "B"))
     assert (first.max_tokens, first.temperature) == (9, 0.5)
     assert (second.max_tokens, second.temperature, second.stop) == (9, 0.0, ("END",))
 
@@ -84,6 +87,7 @@ async def test_what_a_call_wants_of_sampling_goes_before_what_was_set() -> None:
         ({"tool_choice": "required"}, "tool_choice"),
         ({"extra_create_args": {"top_k": 5}}, "top_k"),
         ({"extra_create_args": {"max_tokens": "many"}}, "max_tokens"),
+        ({"extra_create_args": {"stop": 5}}, "stop"),
     ],
 )
 async def test_what_it_cannot_do_is_refused_before_any_call(more: Any, said: str) -> None:

@@ -1,7 +1,6 @@
 """Episodes end to end: what the student is shown, what is executed, how it ends, what it scores."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -184,11 +183,9 @@ async def test_cancelling_during_a_tool_call_ends_at_once_and_leaves_nothing(
     other = asyncio.create_task(play(harness(), [CALC, FINAL]))
     episode = asyncio.create_task(play(slow, [line]))
     await asyncio.sleep(0.1)
-    started = time.monotonic()
     episode.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await episode
-    assert time.monotonic() - started < 1
+        await asyncio.wait_for(episode, 15)  # the tool itself would take 30 s
     assert (await other).trajectory.outcome is Outcome.SOLVED
     assert asyncio.all_tasks() == before
 
@@ -307,12 +304,3 @@ async def test_a_native_call_at_the_token_limit_is_not_executed(harness: Any, pl
     assert played.desk.calls == []
     assert played.events("parse_failed")[0].fault == "cut_by_length"
     assert all(not m.calls for m in played.student.requests[1].messages)
-
-
-async def test_an_episode_costs_a_few_milliseconds_at_most(harness: Any, play: Any) -> None:
-    made = harness("prompt: {system: 'Tools: {{ tools }}'}")
-    await play(made, [CALC, FINAL])
-    started = time.process_time()
-    for _ in range(100):
-        await play(made, [CALC, CALC, FINAL])
-    assert (time.process_time() - started) / 100 < 0.006

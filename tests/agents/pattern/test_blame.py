@@ -142,6 +142,10 @@ def test_a_number_in_a_call_is_traced_to_the_text_that_speaks_of_it(
     recalled = Remembered(turn=0, action="recalled", entry="odd")
     found = first(noting, background, episode, recalled, event, REPLIED, END)
     assert (found.root_cause is RootCause.MEMORY_OVERFLOW) is blamed
+    # a note that was pushed out was not read
+    pushed_out = recalled.model_copy(update={"action": "evicted"})
+    found = first(noting, background, episode, pushed_out, event, REPLIED, END)
+    assert not found.signature.startswith("told_number")
 
 
 def test_a_number_of_the_task_or_of_a_result_is_nobody_s(

@@ -38,10 +38,9 @@ async def test_only_flagged_candidates_reach_the_reviewer_and_the_log_says_which
     assert entries[0]["hint_faults"]
     counts = count_reviews(entries)
     assert (counts.candidates, counts.reviewed, counts.replaced) == (4, 2, 2)
-    assert counts.share_reviewed == 0.5
     # an episode that was run again counts once
     assert count_reviews([*entries, *entries]).candidates == 4
-    assert count_reviews(entries, review="another").share_reviewed is None
+    assert count_reviews(entries, review="another").candidates == 0
 
 
 async def test_without_a_threshold_an_unsure_student_is_not_flagged(

@@ -77,7 +77,13 @@ def test_kappa_is_cohen_s() -> None:
 
 
 def test_a_suggestion_at_the_place_is_told_from_one_elsewhere() -> None:
-    lines = [line("P", "P", placed=1.0), line("P", "P", placed=0.0), line("P", "S")]
+    # where most failures are blamed on another part, one suggestion at the place counts for nothing
+    lines = [
+        line("P", "P", placed=1.0),
+        line("P", "P", placed=0.0),
+        line("P", "S"),
+        line("P", "S", "S", "P", placed=1.0),
+    ]
     found = accuracy(lines, critic="c", judge="rule", seed=0)
     assert (found.placed.value, found.placed.n) == (0.5, 2)
 

@@ -320,10 +320,14 @@ def test_every_source_has_a_student_of_its_own_name(done: Bench) -> None:
 
 
 def test_solutions_of_other_splits_are_never_read() -> None:
+    class Locked:
+        def gold(self, task: Any) -> Any:
+            pytest.fail(f"the solution of {task.id} was read")
+
     desk = Storefront()
-    tasks = desk.tasks(Split.TEST, count=1, seed=0)
+    tasks = [*desk.tasks(Split.MINE, count=1, seed=0), *desk.tasks(Split.TEST, count=1, seed=0)]
     with pytest.raises(DataError, match="mine"):
-        Gold(desk, desk, tasks)
+        Gold(desk, Locked(), tasks)
 
 
 def command(*args: str) -> tuple[int, str, str]:

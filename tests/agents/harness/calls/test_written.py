@@ -145,6 +145,19 @@ async def test_a_near_miss_inside_the_thinking_is_no_call_by_the_letter(play: An
     assert (await play(lenient, thought)).made == [("now", {})]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+async def test_further_calls_inside_the_thinking_are_named_and_not_made(
+    play: Any, strict: bool
+) -> None:
+    two = '{"name": "now", "arguments": {}} {"name": "roll", "arguments": {}}'
+    executing = wire("json", in_reasoning="execute", strict=strict)
+    played = await play(executing, f"<think>{two}</think>")
+    assert played.made == [("now", {})]
+    assert "first_of_several" in played.parsed.repairs
+    assert played.parsed.ignored == "roll"
+    assert "Only the first call was executed, not: roll." in played.told
+
+
 async def test_a_call_in_the_thinking_before_a_plain_answer_is_not_passed_over(play: Any) -> None:
     played = await play(HERMES, f"{THOUGHT}\nIt boils at 78 degrees.")
     assert played.events("ended")[0].reason == "no_action"

@@ -3,14 +3,13 @@
 import asyncio
 import ssl
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evener.agents.models.remote.faults import FaultServer, scripted
+from evener.agents.models.remote.faults import Fault, FaultServer, scripted
 from evener.protocols.error import InfraError, ModelError
 
 Client = Callable[..., Any]
@@ -27,7 +26,7 @@ OPENSSL = [
     "/CN=127.0.0.1",
 ]
 OPENSSL += ["-addext", "subjectAltName=IP:127.0.0.1"]
-SHORT = {"connect_s": 0.5, "read_s": 0.5, "total_s": 0.8}
+SHORT = {"connect_s": 1.5, "read_s": 1.5, "total_s": 2.0}
 
 
 @pytest.mark.parametrize("kind", ["hang", "silence"])
@@ -38,14 +37,12 @@ async def test_silence_ends_in_time_and_nobody_else_waits_for_it(
         FaultServer("fine", scripted([kind])) as server,
         client(server, attempts=1, timeouts=SHORT) as model,
     ):
-        start = time.monotonic()
         silent = asyncio.create_task(model.complete(ask("first")))
         await server.reached(1)
         assert (await model.complete(ask("second"))).text == "fine"
         assert not silent.done()
         with pytest.raises(InfraError) as caught:
-            await silent
-        assert time.monotonic() - start < 5
+            await asyncio.wait_for(silent, 60)
     assert caught.value.kind == "timeout"
 
 
@@ -81,3 +78,19 @@ async def test_a_certificate_that_nobody_vouches_for_is_one_clear_line(
     assert "the certificate is not trusted" in line
     assert "SSL_CERT_FILE" in line
     assert "\n" not in line
+
+
+async def test_closing_one_model_leaves_the_others_their_connections(
+    client: Client, ask: Any
+) -> None:
+    slow = scripted([None, Fault("latency", seconds=0.5)])
+    async with FaultServer("fine", slow) as server, client(server) as one:
+        async with client(server) as other:
+            assert (await other.complete(ask())).text == "fine"
+            under_way = asyncio.create_task(one.complete(ask()))
+            await server.reached(2)
+        assert (await under_way).text == "fine"
+        assert server.books.requests == 2  # it was not asked again
+        assert (await one.complete(ask())).text == "fine"
+    async with FaultServer("again") as server, client(server) as later:
+        assert (await later.complete(ask())).text == "again"
