@@ -1,14 +1,18 @@
 """`evener harness adapt`: K of an optimised harness for a target, checked, and where parts went."""
 
+from pathlib import Path
+
 from evener.agents.knowledge.adapt import adapt
 from evener.agents.knowledge.check import check_knowledge
+from evener.agents.knowledge.load import load
 from evener.agents.knowledge.part import Holding, parts
+from evener.agents.knowledge.rewrite import rewrite
 from evener.agents.leak import LeakGuard
 from evener.agents.pattern.background import published
 from evener.protocols.digest import Wire
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
-from evener.protocols.port import Environment
+from evener.protocols.port import Environment, Model
 from evener.protocols.task import Split
 from evener.report.table import table
 
@@ -24,22 +28,44 @@ class PartLine(Wire):
 
 
 class Adapted(Wire):
-    """K, and where each part of the optimised harness went."""
+    """K, and where each part of the optimised harness went. Where a model put its texts in other
+    words: how many, and why others stayed as they were."""
 
     knowledge: Knowledge
     parts: tuple[PartLine, ...]
+    rewritten: int = 0
+    dropped: dict[str, int] = {}
 
 
 async def adapted(
-    optimised: Harness, target: Harness, *, environment: Environment, seed: int = 0
+    optimised: Harness,
+    target: Harness,
+    *,
+    environment: Environment,
+    seed: int = 0,
+    file: Path | None = None,
+    rewriter: Model | None = None,
 ) -> Adapted:
-    """K, made and checked. `seed` draws the tasks that it is held against. Raises UserError."""
+    """K, made or read from `file`, and checked; its texts in the words of `rewriter`.
+
+    `seed` draws the tasks that it is held against. Raises UserError, and InfraError where the
+    rewriter cannot be had.
+    """
     background = await published(environment)
-    knowledge = adapt(optimised, target, background)
+    knowledge = adapt(optimised, target, background) if file is None else load(file)
     draws = [(split, TASKS, seed) for split in Split]
     guard = LeakGuard(environment, background, draws)
     check_knowledge(knowledge, optimised, target, background, guard)
-    return Adapted(knowledge=knowledge, parts=lines(optimised, knowledge))
+    if rewriter is None:
+        return Adapted(knowledge=knowledge, parts=lines(optimised, knowledge))
+    said = await rewrite(knowledge, rewriter, optimised=optimised, target=target, guard=guard)
+    check_knowledge(said.knowledge, optimised, target, background, guard)
+    return Adapted(
+        knowledge=said.knowledge,
+        parts=lines(optimised, said.knowledge),
+        rewritten=said.rewritten,
+        dropped=said.dropped,
+    )
 
 
 def lines(optimised: Harness, knowledge: Knowledge) -> tuple[PartLine, ...]:
@@ -64,5 +90,14 @@ def render(found: Adapted) -> str:
             f"{knowledge.name}: {held} of {len(rows)} parts transfer; {len(knowledge.recipes)} "
             f"recipes, {len(knowledge.hints)} hints, {len(knowledge.guidance)} guidance, "
             f"{len(knowledge.patterns)} failure patterns",
+            *_rewording(found),
         ]
     )
+
+
+def _rewording(found: Adapted) -> list[str]:
+    if not found.rewritten and not found.dropped:
+        return []
+    dropped = ", ".join(f"{count} {reason}" for reason, count in found.dropped.items())
+    kept = f"; kept as they were: {dropped}" if dropped else ""
+    return [f"{found.rewritten} texts rewritten by the model{kept}"]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evener.agents.critics.model import ModelCritic
 from evener.agents.critics.random import RandomCritic
 from evener.agents.critics.rule import RuleCritic
 from evener.agents.frozen import FrozenTuner
@@ -11,12 +12,13 @@ from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.gates.paper import PaperGate
 from evener.agents.harness.load import load
 from evener.agents.pattern import Background
-from evener.config import RunConfig
+from evener.config import RoleModel, RunConfig, StudentConfig
 from evener.environments import create
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError, ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Model, Progress
+from evener.serve import check_managed, served, weights_folder
 
 if TYPE_CHECKING:
     from evener.distill.marker import Markers
@@ -49,40 +51,78 @@ def choose_gate(config: RunConfig) -> PaperGate | PairedGate:
     return PairedGate(settings.model_copy(update={"rounds": config.plan.rounds}))
 
 
-def choose_critic(config: RunConfig, background: Background) -> Critic:
-    """Rules that blame, or the control that draws from the same repairs and blames nothing."""
-    return RandomCritic(background) if config.critic == "random" else RuleCritic(background)
+def choose_critic(config: RunConfig, background: Background, model: Model | None) -> Critic:
+    """Rules that blame, `model` that does, or the control that draws from the same repairs and
+    blames nothing."""
+    match config.critic.kind:
+        case "rule":
+            return RuleCritic(background)
+        case "random":
+            return RandomCritic(background)
+        case "model":
+            if model is None:
+                raise ConfigError("no model to blame with", where="critic", remedy="name one")
+            return ModelCritic(model, background)
 
 
 def check_model(config: RunConfig) -> None:
-    """Whether the student's name can mean anything, with nothing fetched and nothing loaded.
-    ModelError as from `choose_model`."""
-    from evener.agents.models.local.resolve import check_name
-    from evener.agents.models.remote.connect import check_remote
+    """Whether the student's name and those of other roles can mean anything, with nothing fetched
+    and nothing loaded. ModelError as from `choose_model`."""
+    _check_name(config.student, table="student", rank=config.finetune.rank)
+    for table, spec in role_models(config).items():
+        if not spec.shared:
+            _check_name(spec, table=table)
 
-    student = config.student
-    if _remote(config):
-        check_remote(student.model, api_base=student.api_base, settings=student.provider)
-    else:
-        check_name(student.model)
+
+def role_models(config: RunConfig) -> dict[str, RoleModel]:
+    """The models that roles beside the student are given, by their tables."""
+    found: dict[str, RoleModel] = {}
+    if config.critic.kind == "model":
+        found["critic"] = config.critic
+    if config.distill is not None and config.distill.reviewer == "model":
+        found["distill.reviewer_model"] = config.distill.reviewer_model
+    return found
 
 
 def choose_model(config: RunConfig) -> Model:
     """The student's model: behind an interface where its name is `provider/name`, else in this
     process, fetched and converted first where that is needed."""
+    return named_model(
+        config.student,
+        role="student",
+        table="student",
+        student=config.student,
+        rank=config.finetune.rank,
+    )
+
+
+def named_model(
+    spec: StudentConfig | RoleModel,
+    *,
+    role: str,
+    table: str,
+    student: StudentConfig,
+    rank: int = 1,
+) -> Model:
+    """The model of a role, by its name in the configuration's `table`. One in this process, or on a
+    server of our own, runs as the student's does. ModelError where the name means nothing."""
     from evener.agents.models.local.engine import LocalEngine
     from evener.agents.models.local.resolve import resolve
     from evener.agents.models.remote.provider import near
 
-    student = config.student
-    if _remote(config):
+    on_server = served(spec, table=table, role=role, student=student, rank=rank)
+    if on_server is not None:
+        return on_server
+    if _remote(spec):
         from evener.agents.models.remote.connect import connect
 
-        return connect(student.model, api_base=student.api_base, settings=student.provider)
+        return connect(
+            spec.model, api_base=spec.api_base, role=role, settings=spec.provider, table=table
+        )
     try:
-        folder = resolve(student.model)
+        folder = resolve(spec.model)
     except ModelError as error:
-        close = near(student.model)
+        close = near(spec.model)
         if not close:
             raise
         remedy = f"{error.remedy}; or did you mean {' or '.join(close)}?"
@@ -95,11 +135,23 @@ def choose_model(config: RunConfig) -> Model:
     )
 
 
-def _remote(config: RunConfig) -> bool:
-    """Whether the student is a model behind an interface."""
+def _check_name(spec: StudentConfig | RoleModel, *, table: str, rank: int = 1) -> None:
+    from evener.agents.models.local.resolve import check_name
+    from evener.agents.models.remote.connect import check_remote
+
+    if check_managed(spec, table=table, rank=rank):
+        return
+    if _remote(spec):
+        check_remote(spec.model, api_base=spec.api_base, settings=spec.provider, table=table)
+    else:
+        check_name(spec.model)
+
+
+def _remote(spec: StudentConfig | RoleModel) -> bool:
+    """Whether it is a model behind an interface."""
     from evener.agents.models.remote.provider import is_remote
 
-    return bool(config.student.api_base) or is_remote(config.student.model)
+    return bool(spec.api_base) or is_remote(spec.model)
 
 
 def choose_tuner(
@@ -113,14 +165,14 @@ def choose_tuner(
     one of `markers` stands is trained on."""
     if config.plan.training.method == "none":
         return FrozenTuner()
-    from evener.agents.models.local.engine import LocalEngine
     from evener.distill.tuner import TrlFineTuner
 
-    if not isinstance(model, LocalEngine):
+    folder = weights_folder(model)
+    if folder is None:
         raise ConfigError(
             f"the weights of {model.ref} are out of reach",
             where="plan.training.method",
-            remedy='set it to "none"',
+            remedy='set it to "none", or say in student.vllm.weights what a vLLM server has',
         )
 
     def hear(line: JsonObject) -> None:
@@ -135,7 +187,7 @@ def choose_tuner(
                 pass
 
     return TrlFineTuner(
-        model.folder,
+        folder,
         config.finetune,
         threads=config.student.threads,
         progress=hear,

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import Field, ValidationError, field_validator
 
 from evener.agents.models.remote.settings import RemoteSettings
+from evener.agents.models.vllm.settings import VllmSettings
 from evener.agents.plan import Plan
 from evener.agents.record.run import RunFolder
 from evener.distill.settings import SftSettings
@@ -32,8 +33,9 @@ class EnvironmentConfig(Wire):
 
 
 class StudentConfig(Wire):
-    """The model that acts: `embedded`, a folder, a hub id, or `provider/name`. `threads` None:
-    chosen at start. `api_base` and `provider` are for a model behind an interface."""
+    """The model that acts: `embedded`, a folder, a hub id, `vllm/` before one of them, or
+    `provider/name`. `threads` None: chosen at start. `api_base` and `provider` are for a model
+    behind an interface, `vllm` for one that vLLM serves."""
 
     model: str = "embedded"
     api_base: str | None = None
@@ -42,6 +44,28 @@ class StudentConfig(Wire):
     batch: int = Field(default=32, ge=1)
     concurrency: int = Field(default=64, ge=1)
     provider: RemoteSettings = RemoteSettings()
+    vllm: VllmSettings = VllmSettings()
+
+
+class RoleModel(Wire):
+    """The model of a role other than the student's: `student` is the student's own base, any other
+    name means what it means for the student."""
+
+    model: str = "student"
+    api_base: str | None = None
+    provider: RemoteSettings = RemoteSettings()
+
+    @property
+    def shared(self) -> bool:
+        """Whether the student's own base plays the role."""
+        return self.model == "student" and not self.api_base
+
+
+class CriticConfig(RoleModel):
+    """Who blames: `rule`, a `model`, or the `random` control. `critic = "rule"` is short for
+    `critic.kind = "rule"`."""
+
+    kind: Literal["rule", "model", "random"] = "rule"
 
 
 class HarnessConfig(Wire):
@@ -77,11 +101,11 @@ class DistillConfig(Wire):
     name that ships, a YAML file or RUN:VERSION, and who reviews.
 
     `reviewer` says what the student's responses are held against: `own` is its base under
-    `optimized`, `recipe` rules, `model` its base reading K, `passthrough` nobody. `review =
-    "flagged"` asks only where a hint fires or the mean log-probability of the response is under
-    `threshold`; with `knowledge = "empty"` the reviewer has no K. Recovery is measured on
-    `replicate_tasks` tasks (0: not at all), sampled at `temperature`; `control` trains a second
-    student on the action format alone.
+    `optimized`, `recipe` rules, `model` the model of `reviewer_model` reading K, `passthrough`
+    nobody. `review = "flagged"` asks only where a hint fires or the mean log-probability of the
+    response is under `threshold`. K is `adapted` from `optimized`, `empty`, or a YAML file.
+    Recovery is measured on `replicate_tasks` tasks (0: not at all), sampled at `temperature`;
+    `control` trains a second student on the action format alone.
     """
 
     target: str = "target"
@@ -89,7 +113,8 @@ class DistillConfig(Wire):
     reviewer: Literal["own", "recipe", "model", "passthrough"] = "own"
     review: Literal["always", "flagged"] = "always"
     threshold: float | None = Field(default=None, le=0)
-    knowledge: Literal["adapted", "empty"] = "adapted"
+    reviewer_model: RoleModel = RoleModel()
+    knowledge: str = "adapted"
     replicate_tasks: int = Field(default=120, ge=0)
     temperature: float = Field(default=0.3, gt=0)
     control: bool = True
@@ -102,11 +127,16 @@ class RunConfig(Wire):
     environment: EnvironmentConfig = EnvironmentConfig()
     student: StudentConfig = StudentConfig()
     harness: HarnessConfig = HarnessConfig()
-    critic: Literal["rule", "random"] = "rule"
+    critic: CriticConfig = CriticConfig()
     gate: GateConfig = GateConfig()
     plan: Plan = Plan()
     finetune: SftSettings = SftSettings()
     distill: DistillConfig | None = None
+
+    @field_validator("critic", mode="before")
+    @classmethod
+    def _short(cls, critic: object) -> object:
+        return {"kind": critic} if isinstance(critic, str) else critic
 
 
 def load(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:

@@ -33,6 +33,7 @@ from evener.protocols.wire import DistillationEnded, StartDistillation
 from evener.recovered import note_recovery
 from evener.report.whole import summarize
 from evener.reviewing import choose_reviewer
+from evener.roles import seated
 
 
 class Distillation:
@@ -55,14 +56,22 @@ class Distillation:
         """
         parts = parts or Parts()
         lesson = await prepare(config, parts)
-        async with parts.student(config) as model:
+        async with (
+            parts.student(config) as model,
+            parts.reviewer_model(config, base=model) as reader,
+        ):
             with RunFolder.open(out, manifest(config, lesson, model)) as folder:
                 _note(folder, lesson)
                 record = folder.record
                 cached = CachedModel(model, folder.replies)
                 space = ActionSpace(lesson.target, lesson.background.actions)
                 reviewer = choose_reviewer(
-                    wanted(config), cached, lesson.optimized, lesson.knowledge, space
+                    wanted(config),
+                    cached,
+                    lesson.optimized,
+                    lesson.knowledge,
+                    space,
+                    reader=seated(reader, "reviewer", folder),
                 )
                 bus = Bus(record)
                 bus.terminal("model", "stop")

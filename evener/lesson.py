@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from evener.adapt import adapted
 from evener.agents.pattern.background import Background, published
@@ -75,7 +76,11 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     )
     # held against the tasks of the sealed test, among others
     made = await adapted(
-        optimized, target, environment=environment, seed=derive(config.plan.seed, "sealed")
+        optimized,
+        target,
+        environment=environment,
+        seed=derive(config.plan.seed, "sealed"),
+        file=None if settings.knowledge in ("adapted", "empty") else Path(settings.knowledge),
     )
     whole = made.knowledge
     return Lesson(

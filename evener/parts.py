@@ -14,6 +14,7 @@ from evener.progress import Silent
 from evener.protocols.harness import Harness
 from evener.protocols.port import Critic, Environment, FineTuner, Gate, Model, Progress
 from evener.reach import farewell, reach
+from evener.roles import playing
 
 
 @dataclass(kw_only=True)
@@ -44,6 +45,35 @@ class Parts:
         finally:
             farewell(model, self.progress)
             await model.close()
+
+    @asynccontextmanager
+    async def critic_model(self, config: RunConfig, *, base: Model) -> AsyncGenerator[Model]:
+        """The model that blames: the one that the configuration names, else `base`."""
+        spec = config.critic if config.critic.kind == "model" and not self.critic else None
+        async with playing(
+            spec,
+            "critic",
+            table="critic",
+            base=base,
+            student=config.student,
+            progress=self.progress,
+        ) as model:
+            yield model
+
+    @asynccontextmanager
+    async def reviewer_model(self, config: RunConfig, *, base: Model) -> AsyncGenerator[Model]:
+        """The model that reviews: the one that the configuration names, else `base`."""
+        settings = config.distill
+        named = settings is not None and settings.reviewer == "model"
+        async with playing(
+            settings.reviewer_model if settings is not None and named else None,
+            "reviewer",
+            table="distill.reviewer_model",
+            base=base,
+            student=config.student,
+            progress=self.progress,
+        ) as model:
+            yield model
 
 
 @dataclass(frozen=True, kw_only=True)

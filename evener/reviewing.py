@@ -1,4 +1,4 @@
-"""The reviewer that a configuration names, on the student's own base."""
+"""The reviewer that a configuration names."""
 
 from evener.agents.reviewers import (
     ActionSpace,
@@ -20,9 +20,12 @@ def choose_reviewer(
     optimized: Harness,
     knowledge: Knowledge,
     space: ActionSpace,
+    *,
+    reader: Model,
 ) -> Reviewer:
-    """Who reviews, called always or only where something flags a response."""
-    reviewer = _reviewer(settings, base, optimized, knowledge, space)
+    """Who reviews, called always or only where something flags a response. `base` is the student's
+    base, `reader` the model that reads K where the reviewer is a `model`."""
+    reviewer = _reviewer(settings, base, optimized, knowledge, space, reader)
     if settings.review == "always" or settings.reviewer == "passthrough":
         return reviewer
     return Flagged(reviewer, knowledge, space, threshold=settings.threshold)
@@ -34,6 +37,7 @@ def _reviewer(
     optimized: Harness,
     knowledge: Knowledge,
     space: ActionSpace,
+    reader: Model,
 ) -> Reviewer:
     match settings.reviewer:
         case "own":
@@ -41,7 +45,7 @@ def _reviewer(
         case "recipe":
             return RecipeReviewer(knowledge, space)
         case "model":
-            return ModelReviewer(base, knowledge, space)
+            return ModelReviewer(reader, knowledge, space)
         case "passthrough":
             return PassThrough()
 

@@ -29,12 +29,13 @@ from evener.config import RunConfig, of_run
 from evener.parts import Basis, Parts, prepare
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
-from evener.protocols.port import Environment, FineTuner, Model
+from evener.protocols.port import Critic, Environment, FineTuner, Model
 from evener.protocols.summary import Summary
 from evener.protocols.task import Split
 from evener.protocols.wire import ModelServed, RunEnded, StartRun
 from evener.reach import fits, note
 from evener.report.whole import End, summarize
+from evener.roles import seated
 from evener.trained import trained_model
 
 
@@ -59,12 +60,18 @@ class Team:
         """
         parts = parts or Parts()
         basis = await prepare(config, parts)
-        async with parts.student(config) as model:
+        async with (
+            parts.student(config) as model,
+            parts.critic_model(config, base=model) as judge,
+        ):
             tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
             fits(model, (basis.start, *basis.arms.values()))
-            with RunFolder.open(out, _manifest(config, basis, model)) as folder:
-                note(model, folder.record)
-                bus = _assemble(config, folder, basis, model, tuner, parts)
+            with RunFolder.open(out, _manifest(config, basis, model, judge)) as folder:
+                note(model, folder.record, folder.path)
+                critic = parts.critic or choose_critic(
+                    config, basis.background, seated(judge, "critic", folder)
+                )
+                bus = _assemble(config, folder, basis, model, tuner, critic, parts)
                 record = folder.record
                 message = StartRun(
                     harness=record.put(basis.start),
@@ -127,6 +134,7 @@ def _assemble(
     basis: Basis,
     model: Model,
     tuner: FineTuner,
+    critic: Critic,
     parts: Parts,
 ) -> Bus:
     record, plan = folder.record, config.plan
@@ -138,7 +146,7 @@ def _assemble(
     bus.join(
         "student", Student(environment, cached, record, concurrency=config.student.concurrency)
     )
-    bus.join("critic", HarnessCritic(parts.critic or choose_critic(config, background), record))
+    bus.join("critic", HarnessCritic(critic, record))
     bus.join(
         "validator",
         Validator(
@@ -189,14 +197,16 @@ def _guard(environment: Environment, background: Background, plan: Plan) -> Leak
     return LeakGuard(environment, background, draws)
 
 
-def _manifest(config: RunConfig, basis: Basis, model: Model) -> Manifest:
+def _manifest(config: RunConfig, basis: Basis, model: Model, judge: Model) -> Manifest:
     harnesses = (basis.start, *basis.arms.values())
+    judging = {"critic": judge.ref.revision} if config.critic.kind == "model" else {}
     return Manifest.of(
         config.document(),
         digests={
             "environment": basis.environment.digest,
             "gate": basis.gate.digest,
             "student": model.ref.revision,
+            **judging,
             **{f"harness {harness.name}": harness.digest() for harness in harnesses},
         },
         seeds={"run": config.plan.seed},

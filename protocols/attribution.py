@@ -75,7 +75,7 @@ TrialKind: TypeAlias = Literal["improve", "simplify", "model", "confirm"]
 
 
 class Proposal(Wire):
-    """A patch on offer. `signatures` are the failure patterns it is aimed at (empty: all of them);
+    """A patch on offer. `signatures` are the failure patterns it is tried on (empty: all of them);
     `attributions` are digests of the records behind it; `alternatives` of one `group` are rivals of
     which the best on mining tasks goes to the gate. `author`: `rule`, a model, `random`, `person`.
     """
@@ -89,3 +89,7 @@ class Proposal(Wire):
     group: str = ""
     rank: float = 0.0
     reason: str = ""
+
+    def rests_on(self, attribution: Attribution) -> bool:
+        """Whether this record stands behind it: by its pattern, or by itself."""
+        return attribution.signature in self.signatures or attribution.digest() in self.attributions

@@ -16,6 +16,7 @@ import yaml
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.harness.load import parse_yaml
 from evener.agents.hooks.table import TABLE, bind
+from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.trials.supply import Supply
 from evener.agents.trials.trial import REPEATS
 from evener.cli import commands
@@ -276,7 +277,9 @@ def test_the_hooks_that_the_page_shows_bind() -> None:
 def defaults(model: type[Wire], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, field in model.model_fields.items():
         inner = DistillConfig if name == "distill" else field.annotation
-        if isinstance(inner, type) and issubclass(inner, Wire):
+        if inner is RemoteSettings and prefix != "student.":
+            yield f"{prefix}{name}", "as the student's"
+        elif isinstance(inner, type) and issubclass(inner, Wire):
             yield from defaults(inner, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", field.default

@@ -5,7 +5,7 @@ repair of every group comes first, then their rivals; each stands alone, for whi
 putting together is known when they have run. Equal input gives equal output.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evener.agents.critics.catalogue import Ground, Repair, repairs, texts
@@ -15,6 +15,9 @@ from evener.protocols.digest import digest
 from evener.protocols.error import HarnessError, PatchError
 from evener.protocols.patch import FieldEdit, Patch
 from evener.protocols.path import overlap
+
+Repairs = Callable[[str, Sequence[FieldEdit], Ground], Iterator[Repair]]
+"""From a signature and what its attributions suggest to repairs."""
 
 WEIGHT = {Severity.CRITICAL: 3.0, Severity.MAJOR: 2.0, Severity.MINOR: 1.0}
 
@@ -61,14 +64,15 @@ def proposals(
     refused: frozenset[str] = frozenset(),
     limit: int = 8,
     seed: int = 0,
+    repairs: Repairs = repairs,
 ) -> tuple[Proposal, ...]:
     """At most `limit` proposals, best first: applicable ones, none refused, none with a leak.
 
-    `seed` decides between equal ranks alone.
+    `seed` decides between equal ranks alone. `repairs` answers a signature: the catalogue does.
     """
     offers = [
         offer
-        for offer in _offers(attributions, ground)
+        for offer in _offers(attributions, ground, repairs)
         if edits_digest(offer.patch) not in refused and sound(offer.patch, ground)
     ]
     offers.sort(key=lambda o: (-o.rank, digest([seed, o.repair.name])))
@@ -78,7 +82,7 @@ def proposals(
     return tuple([*front, *(p for p in singles if p.name not in names)][:limit])
 
 
-def _offers(attributions: Sequence[Attribution], ground: Ground) -> list[_Offer]:
+def _offers(attributions: Sequence[Attribution], ground: Ground, repairs: Repairs) -> list[_Offer]:
     """One offer for each change, whichever signatures ask for it."""
     base = ground.harness.digest()
     found: dict[str, _Offer] = {}

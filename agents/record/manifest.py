@@ -16,10 +16,14 @@ from evener.protocols.error import RunError
 LAYERS = ("evener", *(f"evener.{x}" for x in ("agents", "protocols", "environments", "distill")))
 SUFFIXES = {".py", ".yaml", ".jinja"}
 MAY_CHANGE = tuple(
-    f"config.student.provider.{name}"
+    f"config.{role}.provider.{name}"
+    for role in ("student", "critic", "distill.reviewer_model")
     for name in ("api_key_env", "attempts", "budget", "in_flight", "longest_wait_s", "timeouts")
+) + tuple(
+    f"config.student.vllm.{name}"
+    for name in ("adapters", "cache_gib", "python", "restarts", "silence_s", "start_s")
 )
-"""How a provider is called, and how far: no reply depends on it, and a run that a budget ended goes
+"""How a provider or a server of our own is called, and how far: no reply depends on it, and a run that a budget ended goes
 on with a larger one."""
 
 

@@ -75,7 +75,7 @@ class Attempt:
 
     def record(self, verdict: Verdict | None, fault: str = "") -> DiffRecord:
         """The proposal with the attributions behind it and what was found."""
-        behind = [a for a in self._attributions if a.signature in self._proposal.signatures]
+        behind = [a for a in self._attributions if self._proposal.rests_on(a)]
         return DiffRecord(
             round=self._number,
             iteration=self._iteration,

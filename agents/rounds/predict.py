@@ -28,17 +28,15 @@ def predict(
     proposal: Proposal,
     harness: Harness,
     *,
-    failures: Sequence[tuple[Task, str]],
+    aimed: Sequence[Task],
     solved: Sequence[Task],
 ) -> Prediction:
-    """`failures` are the failed mining tasks with the signature of each, `solved` the others.
+    """`aimed` are the failed mining tasks that the proposal is aimed at, `solved` the solved ones.
 
-    Fixes are the failures with a signature that the proposal is aimed at, all where it names none;
-    breaks are the solved tasks that it touches. Raises PatchError where the patch does not apply to
-    `harness`, HarnessError where a harness cannot be rendered.
+    Fixes are the former; breaks are those of the latter that it touches. Raises PatchError where
+    the patch does not apply to `harness`, HarnessError where a harness cannot be rendered.
     """
-    aims = proposal.signatures
-    fixes = [task.id for task, signature in failures if not aims or signature in aims]
+    fixes = [task.id for task in aimed]
     after = prepare(proposal.patch.apply(harness))
     before = prepare(harness)
     breaks = [task.id for task in solved if _touches(before, after, task.prompt)]

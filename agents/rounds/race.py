@@ -137,10 +137,10 @@ def aimed_at(
     attributions: Sequence[Attribution],
     failures: Sequence[tuple[Task, EpisodeRef]],
 ) -> list[Task]:
-    """The failed tasks that show one of the proposal's signatures; all where it names none."""
-    if not proposal.signatures:
+    """The failed tasks that the proposal rests on; all where it rests on none, as a person's."""
+    if not proposal.signatures and not proposal.attributions:
         return [task for task, _ in failures]
-    wanted = {a.trajectory for a in attributions if a.signature in proposal.signatures}
+    wanted = {a.trajectory for a in attributions if proposal.rests_on(a)}
     return [task for task, episode in failures if episode.trajectory in wanted]
 
 

@@ -185,9 +185,8 @@ class RoundSearch:
 
     def _predict(self, proposal: Proposal) -> Prediction:
         harness = self._run.store.get(Harness, self.standing.harness)
-        signature = {a.trajectory: a.signature for a in self._attributions}
-        failures = [(t, signature.get(e.trajectory, "")) for t, e in self.mined.failures]
-        return predict(proposal, harness, failures=failures, solved=self.mined.solved)
+        aimed = aimed_at(proposal, self._attributions, self.mined.failures)
+        return predict(proposal, harness, aimed=aimed, solved=self.mined.solved)
 
     def _attempt(
         self, proposal: Proposal, iteration: int, prediction: Prediction | None = None

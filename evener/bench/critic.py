@@ -37,11 +37,14 @@ async def measure(
     chosen = SETS[plants] if isinstance(plants, str) else plants
     if progress is not None:
         progress.stage(f"asking {critic.name}", total=len(chosen))
-    lines: list[PlantLine] = []
-    for plant in chosen:
-        lines.append(await _asked(critic, plant, seed=seed, episodes=episodes))
+
+    async def asked(plant: Plant) -> PlantLine:
+        line = await _asked(critic, plant, seed=seed, episodes=episodes)
         if progress is not None:
             progress.advance()
+        return line
+
+    lines = await together(asked(plant) for plant in chosen)
     name = plants if isinstance(plants, str) else "own"
     return accuracy(lines, critic=critic.name, judge=judge, plants_from=name, seed=seed)
 

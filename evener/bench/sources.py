@@ -38,6 +38,7 @@ from evener.protocols.error import ConfigError
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Model, Reviewer
 from evener.reviewing import choose_reviewer, emptied
+from evener.roles import seated
 
 SOURCES: Mapping[str, str] = {
     "gold": "the teacher's own runs",
@@ -74,9 +75,12 @@ class SourceBench:
         parts = parts or Parts()
         lesson = await checked(config, parts)
         gold = gold_of(lesson.environment, drawn(lesson.environment, config.plan))
-        async with parts.student(config) as model:
+        async with (
+            parts.student(config) as model,
+            parts.reviewer_model(config, base=model) as reader,
+        ):
             with RunFolder.open(out, _manifest(config, lesson, model, gold)) as folder:
-                made = _Assembly(config, folder, lesson, model, gold, parts)
+                made = _Assembly(config, folder, lesson, model, reader, gold, parts)
                 missing = dict.fromkeys(GOLDEN, _unknown(lesson)) if gold is None else {}
                 start = CompareSources(
                     base=model.ref, target=made.target, sources=tuple(made.sources)
@@ -104,6 +108,7 @@ class _Assembly:
         folder: RunFolder,
         lesson: Lesson,
         model: Model,
+        reader: Model,
         gold: Gold | None,
         parts: Parts,
     ) -> None:
@@ -117,6 +122,7 @@ class _Assembly:
         self.target = record.put(lesson.target)
         self._optimized = record.put(lesson.optimized)
         cached = CachedModel(model, folder.replies)
+        seated_reader = seated(reader, "reviewer", folder)
         space = ActionSpace(lesson.target, lesson.background.actions)
         self._student("student", cached)
         self._trainer(PLAIN, None)
@@ -135,7 +141,9 @@ class _Assembly:
         )
         settings, whole = wanted(config), lesson.secret
         for slug, knowledge in (("review_empty", emptied(whole)), ("review_k", whole)):
-            reviewers[slug] = choose_reviewer(settings, cached, lesson.optimized, knowledge, space)
+            reviewers[slug] = choose_reviewer(
+                settings, cached, lesson.optimized, knowledge, space, reader=seated_reader
+            )
         if gold is not None:
             speaker = Speaker(gold, lesson.target, seed=seed_of(config.plan))
             reviewers["review_knowing"] = KnowingReviewer(gold, speaker, space)

@@ -72,9 +72,16 @@ def sources(
 def critic(
     *,
     critic: Annotated[
-        Literal["rule", "random"],
-        typer.Option("--critic", help="Whose blame is measured; `random` blames nothing."),
+        str,
+        typer.Option(
+            "--critic",
+            help="Whose blame is measured: `rule`, a model as in `student.model`, or `random`, "
+            "which blames nothing.",
+        ),
     ] = "rule",
+    api_base: Annotated[
+        str | None, typer.Option(help="The address of the server where the model is.")
+    ] = None,
     plants: Annotated[
         Literal["first", "second"],
         typer.Option("--plants", help="40 faults and 10 errors, or the 20 and 5 of the check."),
@@ -91,8 +98,7 @@ def critic(
     from evener.agents.pattern import published
     from evener.bench.critic import measure
     from evener.bench.critic_page import render
-    from evener.choose import choose_critic
-    from evener.config import RunConfig
+    from evener.bench.judges import judge_of, judging
     from evener.environments.storefront import Storefront
     from evener.progress import watching
 
@@ -100,14 +106,15 @@ def critic(
 
         async def whole() -> "CriticAccuracy":
             background = await published(Storefront())
-            return await measure(
-                choose_critic(RunConfig(critic=critic), background),
-                judge="rule" if critic == "rule" else "control",
-                plants=plants,
-                seed=seed,
-                episodes=episodes,
-                progress=progress,
-            )
+            async with judging(critic, background, api_base=api_base, progress=progress) as blaming:
+                return await measure(
+                    blaming,
+                    judge=judge_of(critic),
+                    plants=plants,
+                    seed=seed,
+                    episodes=episodes,
+                    progress=progress,
+                )
 
         found = asyncio.run(whole())
     emit(found, render(found), as_json=as_json)

@@ -2,12 +2,15 @@
 
 import getpass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evener.cli.app import app
 from evener.cli.output import AsJson, RunPath, emit
+
+if TYPE_CHECKING:
+    from evener.adapt import Adapted
 
 group = typer.Typer(name="harness", help="The harness registry of a run.", no_args_is_help=True)
 app.add_typer(group)
@@ -123,6 +126,13 @@ def adapt(
         str | None,
         typer.Option(help="A name, or a TOML configuration. Else the run's, else storefront."),
     ] = None,
+    rewriter: Annotated[
+        str | None,
+        typer.Option(help="A model, named as in `student.model`, that words K's texts anew."),
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option(help="The address of the server where that model is.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write K to this file as YAML.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -134,12 +144,21 @@ def adapt(
     from evener.agents.record.atomic import write_atomically
     from evener.contender import environment_of, named_harness
     from evener.environments import create
+    from evener.progress import Silent
+    from evener.roles import named
 
     place = environment_of(environment, (harness, target))
     where = create(place.name, **place.settings)
     optimised, _ = named_harness(harness, where)
     minimal, _ = named_harness(target, where)
-    found = asyncio.run(adapted(optimised, minimal, environment=where))
+
+    async def whole() -> "Adapted":
+        if rewriter is None:
+            return await adapted(optimised, minimal, environment=where)
+        async with named(rewriter, "rewriter", api_base=api_base, progress=Silent()) as model:
+            return await adapted(optimised, minimal, environment=where, rewriter=model)
+
+    found = asyncio.run(whole())
     if out is not None:
         write_atomically(out, dump_yaml(found.knowledge))
     emit(found, render(found), as_json=as_json)

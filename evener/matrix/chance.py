@@ -4,7 +4,7 @@ What the critic's blame is worth is `base+evolved_1` against `base+random`.
 """
 
 from evener.agents.plan import Budget
-from evener.config import RunConfig
+from evener.config import CriticConfig, RunConfig
 from evener.matrix.bench import Bench
 from evener.matrix.history import History, Version
 from evener.matrix.nested import alone, nested
@@ -17,7 +17,7 @@ def skip(history: History) -> str:
     """Beside a first round that searched."""
     if not limit(history):
         return "the log does not say what round 1 spent on its search"
-    return "the run's own critic is random" if history.config.critic == "random" else ""
+    return "the run's own critic is random" if history.config.critic.kind == "random" else ""
 
 
 def limit(history: History) -> int:
@@ -34,7 +34,7 @@ def rollouts(history: History) -> int:
 
 def config(history: History) -> RunConfig:
     """One round, no later look: `base+evolved_1` had none either."""
-    found = alone(history.config, rounds=1, critic="random")
+    found = alone(history.config, rounds=1, critic=CriticConfig(kind="random"))
     plan = found.plan.model_copy(
         update={
             "budget": Budget(rollouts=limit(history)),

@@ -11,7 +11,7 @@ from evener.agents.models.cache import CachedModel, Lent
 from evener.agents.plan import Budget, Evaluation
 from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
-from evener.config import RunConfig, of_run
+from evener.config import CriticConfig, RunConfig, of_run
 from evener.matrix.bench import Bench
 from evener.protocols.harness import Harness
 from evener.team import Team
@@ -25,7 +25,7 @@ class Nested(NamedTuple):
     rollouts: int
 
 
-def alone(config: RunConfig, *, rounds: int, critic: str | None = None) -> RunConfig:
+def alone(config: RunConfig, *, rounds: int, critic: CriticConfig | None = None) -> RunConfig:
     """The run's configuration for a search alone: no training, no arms, next to no sealed test, no
     limit but the plan's."""
     plan = config.plan

@@ -28,6 +28,7 @@ from evener.protocols.knowledge import Knowledge
 from evener.protocols.port import Model
 from evener.protocols.summary import Arm, ReviewCounts
 from evener.reviewing import choose_reviewer
+from evener.roles import seated
 
 
 class Reviewing(NamedTuple):
@@ -41,12 +42,14 @@ class Reviewing(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewBench:
-    """A finished distillation and the parts to go on with it. The model outlives every opening."""
+    """A finished distillation and the parts to go on with it. The models, the student's and the
+    one that may review, outlive every opening."""
 
     run: Path
     history: Distilled
     lesson: Lesson
     model: Model
+    reader: Model
     parts: Parts
 
     @asynccontextmanager
@@ -60,9 +63,12 @@ class ReviewBench:
             assert folder.session is not None
             folder.session.end_as("finished")
             cached = CachedModel(self.model, folder.replies)
+            reader = seated(self.reader, "reviewer", folder)
             space = ActionSpace(lesson.target, lesson.background.actions)
             reviewers = [
-                choose_reviewer(one.settings, cached, lesson.optimized, one.knowledge, space)
+                choose_reviewer(
+                    one.settings, cached, lesson.optimized, one.knowledge, space, reader=reader
+                )
                 for one in reviewed
             ]
             bus = Bus(folder.record)

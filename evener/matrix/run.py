@@ -78,8 +78,13 @@ async def _distilled(run: Path, wanted: Sequence[str], parts: Parts) -> None:
     cost = Estimate(stages=stages, rollouts=total, training_rows=0, cpu_seconds=None)
     say(cost.sentence())
     lesson = await prepare(history.config, parts)
-    async with parts.student(history.config) as model:
-        bench = ReviewBench(run=run, history=history, lesson=lesson, model=model, parts=parts)
+    async with (
+        parts.student(history.config) as model,
+        parts.reviewer_model(history.config, base=model) as reader,
+    ):
+        bench = ReviewBench(
+            run=run, history=history, lesson=lesson, model=model, reader=reader, parts=parts
+        )
         await _make(DISTILLED, names, bench, say)
 
 

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from evener.agents.models.remote.attempt import CallRecord
 from evener.agents.record.log import latest
-from evener.protocols.digest import JsonObject
+from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.port import Store
 from evener.protocols.summary import RoleUse, Rows, VerdictLine
 from evener.protocols.trajectory import Trajectory
@@ -61,6 +62,23 @@ def student_use(trajectories: Iterable[Trajectory]) -> RoleUse:
         tokens += trajectory.usage.completion_tokens
         seconds += trajectory.usage.seconds
     return RoleUse(calls=calls, tokens=tokens, seconds=round(seconds, 1))
+
+
+def roles_use(calls: Iterable[JsonObject]) -> dict[str, RoleUse]:
+    """What the roles beside the student asked of models, by the log's entries of calls: requests,
+    retries included, tokens written, seconds of waiting."""
+    found: dict[str, RoleUse] = {}
+    for body in calls:
+        record = CallRecord.model_validate_json(canonical(body))
+        if record.role == "student":
+            continue
+        before = found.get(record.role, RoleUse())
+        found[record.role] = RoleUse(
+            calls=before.calls + len(record.attempts),
+            tokens=before.tokens + sum(a.completion_tokens or 0 for a in record.attempts),
+            seconds=round(before.seconds + sum(a.seconds for a in record.attempts), 1),
+        )
+    return found
 
 
 def _number(value: object) -> float:

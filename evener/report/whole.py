@@ -2,9 +2,10 @@
 
 from typing import Literal, cast
 
+from evener.agents.models.remote.attempt import CALL
 from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
-from evener.config import of_run
+from evener.config import CriticConfig, of_run
 from evener.protocols.digest import JsonObject
 from evener.protocols.summary import BudgetUse, RoleUse, Summary
 from evener.protocols.trajectory import Trajectory
@@ -12,7 +13,7 @@ from evener.report.logged import arms, controls, effects, predictions, recovery,
 from evener.report.measured import Measured, comparisons, measured
 from evener.report.reviewed import reviews, served
 from evener.report.sentence import said
-from evener.report.summarize import rows, student_use, verdict_lines
+from evener.report.summarize import roles_use, rows, student_use, verdict_lines
 
 End = Literal["finished", "budget"]
 
@@ -45,6 +46,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
             tokens=sum(_count(entry["trained_tokens"]) for entry in trained),
             seconds=round(sum(float(str(entry["seconds"])) for entry in trained), 1),
         ),
+        **roles_use(record.bodies(CALL)),
     }
     cpu, wall = _spent(folder)
     summary = Summary(
@@ -52,7 +54,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         state=ended or folder.state,
         environment=config.environment.name,
         student=config.student.model,
-        critic="none" if distilled else config.critic,
+        critic="none" if distilled else _critic(config.critic),
         gate="none" if distilled else f"{config.gate.kind} ({config.gate.schedule})",
         seed=seed,
         rounds=0 if distilled else config.plan.rounds,
@@ -79,6 +81,11 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         verdict_sentence=said(cells, against, verdicts, drawn=f"seed {seed}"),
     )
     return summary, found
+
+
+def _critic(settings: CriticConfig) -> str:
+    """`rule`, `random`, or `model` and which."""
+    return f"model {settings.model}" if settings.kind == "model" else settings.kind
 
 
 def _spent(folder: RunFolder) -> tuple[float, float]:

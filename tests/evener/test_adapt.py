@@ -6,12 +6,14 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evener.adapt import adapted, render
 from evener.agents.harness.load import dump_yaml, load
 from evener.agents.knowledge.load import load as load_knowledge
+from evener.agents.models.remote.faults import FaultServer
 from evener.cli import main
 from evener.environments.storefront import Storefront
 from evener.protocols.task import Split
@@ -87,3 +89,24 @@ def test_a_harness_that_repeats_a_task_makes_no_k(tmp_path: Path) -> None:
     code, _, error = evener(str(path))
     assert code == 2
     assert "it repeats the words of a task of" in error
+
+
+async def test_a_server_s_model_may_word_k_and_what_it_spoils_stays(tmp_path: Path) -> None:
+    def said(body: dict[str, Any]) -> str:
+        text: str = body["messages"][1]["content"]
+        return "" if "convert" in text else f"Mind this: {text}"
+
+    async with FaultServer(said, models=("writer",)) as server:
+        out = tmp_path / "k.yaml"
+        code, shown, _ = await asyncio.to_thread(
+            evener,
+            *("optimized", "--rewriter", "hosted_vllm/writer", "--api-base", server.url),
+            *("--out", str(out)),
+        )
+    assert code == 0
+    made = load_knowledge(out)
+    texts = [recipe.text for recipe in made.recipes if recipe.text]
+    assert any(text.startswith("Mind this: ") for text in texts)
+    assert not any(text.startswith("Mind this: ") and "convert" in text for text in texts)
+    assert "texts rewritten by the model; kept as they were: " in shown
+    assert "empty" in shown.splitlines()[-1]

@@ -21,16 +21,17 @@ def connect(
     api_base: str | None = None,
     role: str = "student",
     settings: RemoteSettings | None = None,
+    table: str = "student",
 ) -> RemoteModel:
-    """The model of that name for one role.
+    """The model of that name for one role; `table` is where a configuration names it.
 
     ModelError where the provider is unknown, the key is missing, or an address is needed or wrong.
     `OPENAI_API_KEY` is OpenAI's: another server gets a key only where `api_key_env` names it.
     """
     settings = settings or RemoteSettings()
-    check_remote(model, api_base=api_base, settings=settings)
+    check_remote(model, api_base=api_base, settings=settings, table=table)
     name, provider, found = _split(model)
-    address = _address(provider, found, api_base)
+    address = _address(provider, found, api_base, table=table)
     if provider == ANY or not address:
         spec = name if provider == ANY else model
         return LiteLLMModel(spec, api_base=address, role=role, settings=settings)
@@ -46,14 +47,18 @@ def connect(
 
 
 def check_remote(
-    model: str, *, api_base: str | None = None, settings: RemoteSettings | None = None
+    model: str,
+    *,
+    api_base: str | None = None,
+    settings: RemoteSettings | None = None,
+    table: str = "student",
 ) -> None:
     """Whether `connect` would take it, as far as that is known without loading a library."""
     settings = settings or RemoteSettings()
     if not is_remote(model):
         raise unknown(model)
     _, provider, found = _split(model)
-    address = _address(provider, found, api_base)
+    address = _address(provider, found, api_base, table=table)
     if settings.api_key_env:
         Key(settings.api_key_env).require(model)
     elif not found.lean and not address:
@@ -65,13 +70,13 @@ def _split(model: str) -> tuple[str, str, Provider]:
     return name, provider, PROVIDERS.get(provider, Provider())
 
 
-def _address(provider: str, found: Provider, api_base: str | None) -> str | None:
+def _address(provider: str, found: Provider, api_base: str | None, *, table: str) -> str | None:
     """The address to call; None where the provider's own library knows it."""
     address = api_base or os.environ.get(found.address_env, "") or found.address
     if not address and found.lean:
         raise ModelError(
             f"{provider} is a server of your own: where is it?",
-            where="student.api_base",
+            where=f"{table}.api_base" if table else "--api-base",
             remedy="http://127.0.0.1:8000, say",
         )
     if address:

@@ -33,4 +33,4 @@ def wrong_key(variable: str) -> str:
     """What to do where a server does not take the key in `variable`, or got none."""
     if variable:
         return f"check the key in {variable}"
-    return "name the variable that holds its key: student.provider.api_key_env"
+    return "name the variable that holds its key: provider.api_key_env"

@@ -20,7 +20,7 @@ from evener.protocols.attribution import (
     Proposal,
     Severity,
 )
-from evener.protocols.error import DataError
+from evener.protocols.error import DataError, ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.patch import FieldEdit
 from evener.protocols.trajectory import Trajectory
@@ -121,4 +121,4 @@ def test_the_command_says_what_judged_and_refuses_a_critic_it_does_not_know() ->
     assert "20 planted faults, 5 agent errors" in ran.stdout
     assert "macro recall 0%" in ran.stdout
     wrong = CliRunner().invoke(app, ["bench", "critic", "--critic", "oracle"])
-    assert wrong.exit_code == 2
+    assert isinstance(wrong.exception, ModelError)
