@@ -97,6 +97,10 @@ class Checker:
             right = comparison.settled(equal | dict(zip(unknown, found, strict=True)))
         return Judgement("correct" if right else "incorrect", rule, answer)
 
+    async def same(self, one: str, other: str) -> bool:
+        """Whether two answers are one, for votes; an error is no."""
+        return (await self.judge(one, other)).verdict == "correct"
+
     def unreadable(self, gold: str) -> str | None:
         """Why a gold answer could never be compared; None where it can. Raises as `check` does."""
         why = fault(gold) or too_big(gold)
