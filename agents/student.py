@@ -9,13 +9,17 @@ import asyncio
 from pathlib import Path
 from typing import ClassVar
 
+from evener.agents.ballot import ballot_key, counted, same_in
 from evener.agents.bus import Peer, answers
 from evener.agents.harness.loop import run_episode
+from evener.agents.hosted import trained
+from evener.agents.plan import derive
 from evener.agents.reviewed import MOST_TURNS, Reviewed
+from evener.agents.rollouts import together
 from evener.protocols.error import HarnessError, ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef, Reply, Request
-from evener.protocols.port import Adaptable, Environment, Model, Store
+from evener.protocols.port import Environment, Model, Store
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.trajectory import EpisodeKey, Trajectory, prompt_digest
 from evener.protocols.wire import (
@@ -100,18 +104,16 @@ class Student(Peer):
 
     @answers
     async def serve(self, message: ServeModel) -> ModelServed:
-        """Load an adapter beside the base and check that its digest is the one asked for."""
+        """Serve trained weights beside the base, and check that they are the ones asked for."""
         if message.model.revision not in self._served:
-            if not isinstance(self._base, Adaptable):
-                raise ModelError(f"{self._base.ref} cannot load adapters")
-            ref = await self._base.load_adapter(message.model.adapter or "", Path(message.folder))
-            if ref.revision != message.model.revision:
+            model = await trained(self._base, message.model.adapter or "", Path(message.folder))
+            if model.ref.revision != message.model.revision:
                 raise ModelError(
-                    f"the adapter in {message.folder} is {ref.revision[:12]}, not "
+                    f"the model in {message.folder} is {model.ref.revision[:12]}, not "
                     f"{message.model.revision[:12]}",
                     remedy="it was changed after training; train it again",
                 )
-            self._served[ref.revision] = Limited(self._base.use(ref), self._slots)
+            self._served[model.ref.revision] = Limited(model, self._slots)
         return ModelServed(model=message.model)
 
     async def leave(self) -> None:
@@ -127,27 +129,43 @@ class Student(Peer):
             served = ", ".join(str(m.ref) for m in self._served.values())
             raise ModelError(f"{message.model} is not served here (served: {served})")
         harness = self._harness(message.harness)
+        votes = harness.middleware.loop.votes
         if message.review:
             model = self._reviewed(model, message, harness, episode=key.id())
-        session = await self._environment.open(message.task, seed=message.seed)
-        try:
-            trajectory = await run_episode(
-                session,
-                message.task,
-                harness,
-                model,
-                key=key,
-                sampling_seed=message.seed,
-                most_turns=MOST_TURNS if message.review else None,
-            )
-        finally:
-            await session.close()
+
+        async def play(key: EpisodeKey, sampling_seed: int) -> Trajectory:
+            session = await self._environment.open(message.task, seed=message.seed)
+            try:
+                return await run_episode(
+                    session,
+                    message.task,
+                    harness,
+                    model,
+                    key=key,
+                    sampling_seed=sampling_seed,
+                    most_turns=MOST_TURNS if message.review else None,
+                )
+            finally:
+                await session.close()
+
+        if votes == 1:
+            trajectory = await play(key, message.seed)
+        else:
+            seeds = [derive(message.seed, "ballot", number) for number in range(votes)]
+            ballots = await together(play(ballot_key(key), seed) for seed in seeds)
+            trajectory = await counted(ballots, key, same=same_in(self._environment))
         return reference(trajectory, self._store.finish(trajectory), reused=False)
 
     def _reviewed(
         self, model: Model, message: RolloutRequest, harness: Harness, *, episode: str
     ) -> Reviewed:
         """The model for one episode, reviewed by the reviewer that the request names."""
+        if harness.middleware.loop.votes > 1:
+            raise HarnessError(
+                "the ballots of a vote cannot be reviewed: they are one episode",
+                where=f"harness {harness.name}, middleware.loop.votes",
+                remedy="review under a harness that answers once",
+            )
         if harness.middleware.protocol.format == "native":
             raise HarnessError(
                 "responses of the native protocol cannot be reviewed: their calls are no text",

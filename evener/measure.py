@@ -34,6 +34,7 @@ async def measure(
     seed: int,
     name: str,
     version: str,
+    attempt: int = 0,
     temperature: float = 0.0,
 ) -> tuple[Cell, list[Trajectory]]:
     """The cell `name` and its episodes, one for each task; what is finished in the folder's store
@@ -46,8 +47,9 @@ async def measure(
         model=model,
         purpose=Purpose.EVALUATE,
         seed=seed,
+        attempt=attempt,
         temperature=temperature,
-        label=f"{model} under {version} on {split}",
+        label=f"{model} under {version} on {split}" + (f", try {attempt}" if attempt else ""),
     )
     found = [record.get(Trajectory, episode.trajectory) for episode in episodes]
     figures = cell(

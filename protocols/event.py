@@ -220,6 +220,18 @@ class Ended(Wire):
     data: JsonObject = {}
 
 
+class Voted(Wire):
+    """The harness held several episodes and kept this one: `elected` of `ballots`, with `votes` of
+    them. `answers` are those of all ballots, None for one that gave none."""
+
+    kind: Literal["voted"] = "voted"
+    turn: int
+    ballots: int
+    elected: int
+    votes: int
+    answers: tuple[str | None, ...]
+
+
 Event: TypeAlias = Annotated[
     Replied
     | Parsed
@@ -233,6 +245,7 @@ Event: TypeAlias = Annotated[
     | ContextCut
     | OutputCut
     | Remembered
-    | Ended,
+    | Ended
+    | Voted,
     Field(discriminator="kind"),
 ]

@@ -112,6 +112,15 @@ class Auditable(Protocol):
         ...
 
 
+@runtime_checkable
+class Equating(Protocol):
+    """An environment that knows when two answers are one, `1/2` and `0.5` say: for votes."""
+
+    async def same(self, left: str, right: str) -> bool:
+        """Whether they are; False where it cannot say."""
+        ...
+
+
 class Model(Protocol):
     """Weights that answer. A reply is a function of (request, seed, model)."""
 
@@ -139,6 +148,16 @@ class Adaptable(Protocol):
 
     def use(self, ref: ModelRef) -> Model:
         """A view that answers with `ref`: the base itself or a loaded adapter."""
+        ...
+
+
+@runtime_checkable
+class Hosting(Protocol):
+    """A model whose endpoint serves others beside it, each by the name that it has there."""
+
+    def serving(self, name: str, ref: ModelRef) -> Model:
+        """A view on the model `name` of the endpoint, called `ref` here. Nothing is sent: whether
+        it is there shows with the first request."""
         ...
 
 

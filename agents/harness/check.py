@@ -11,6 +11,7 @@ from evener.protocols.error import HarnessError
 from evener.protocols.harness import ExampleTurn, Harness, Tool
 from evener.protocols.port import ActionSpec
 
+MOST_VOTES = 64
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PART_NAME = re.compile(r"[^\[\]\n]{1,128}")
 
@@ -27,11 +28,10 @@ def check(harness: Harness, actions: Sequence[ActionSpec]) -> None:
     for stage in STAGES:
         for hook in getattr(harness.middleware.hooks, stage):
             bind(hook, stage)
-    if harness.middleware.loop.votes != 1:
+    if harness.middleware.loop.votes > MOST_VOTES:
         raise HarnessError(
-            f"{harness.middleware.loop.votes} votes are not supported: only 1 is",
+            f"{harness.middleware.loop.votes} votes: an episode has {MOST_VOTES} at most",
             where="middleware.loop.votes",
-            remedy="set it to 1",
         )
     if any(not stop for stop in harness.middleware.loop.stop):
         raise HarnessError("an empty stop string stops everything", where="middleware.loop.stop")

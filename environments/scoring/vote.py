@@ -1,13 +1,11 @@
-"""A majority among answers however they are written: those that score as equal are one vote."""
+"""A majority among answers however they are written: those that are equal are one vote."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from evener.environments.scoring.normal import compact
-
 Same: TypeAlias = Callable[[str, str], Awaitable[bool]]
-"""Whether two answers are equal, as `Checker.same` says. Where nobody can tell they are not."""
+"""Whether two answers are equal, as an environment says. Where nobody can tell they are not."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,9 @@ async def candidates(answers: Sequence[str | None], same: Same) -> tuple[Candida
     for voter, answer in enumerate(answers):
         if answer is None:
             continue
-        notation = compact(answer)
-        if notation not in known:
-            known[notation] = await _voters(answer, found, same)
-        known[notation].append(voter)
+        if answer not in known:
+            known[answer] = await _voters(answer, found, same)
+        known[answer].append(voter)
     ordered = sorted(found, key=lambda each: (-len(each[1]), each[1][0]))
     return tuple(Candidate(answer, tuple(voters)) for answer, voters in ordered)
 

@@ -6,9 +6,10 @@ rounded up, and at least 1. A single try is the greedy one.
 
 import math
 
+from evener.agents.ballot import TEMPERATURE
 from evener.matrix.distilled import DEPLOYED, Distilled
 from evener.matrix.review_bench import ReviewBench
-from evener.matrix.votes import TEMPERATURE, ballot
+from evener.matrix.votes import ballot
 from evener.protocols.summary import Arm
 
 HARNESSES = ("target", "optimized")

@@ -25,6 +25,7 @@ class Findings:
         self, bus: Asker, folder: RunFolder, environment: Environment, plan: Plan, parts: Parts
     ) -> None:
         self.record: Record = folder.record
+        self.environment = environment
         self.rollouts = Rollouts(bus, window=plan.window, progress=parts.progress)
         self.sealed = Sealed(
             environment, plan, rollouts=self.rollouts, cpu_seconds=folder.cpu_seconds

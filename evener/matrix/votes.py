@@ -6,10 +6,12 @@ calls a task as the cell it stands against.
 """
 
 import math
+from collections.abc import Sequence
 
+from evener.agents.ballot import TEMPERATURE, majority, same_in
 from evener.agents.sealed import CellPlan
 from evener.matrix.bench import Bench
-from evener.matrix.choice import best, majority, verified
+from evener.matrix.choice import best, verified
 from evener.matrix.findings import Findings, calls_per_task
 from evener.matrix.history import History
 from evener.protocols.reference import EpisodeRef
@@ -18,8 +20,6 @@ from evener.protocols.task import Split
 from evener.protocols.trajectory import Trajectory
 
 LEAST = 3
-TEMPERATURE = 0.7
-SELECTORS = {"best": best, "majority": majority, "pass": verified}
 
 
 def skip(history: History) -> str:
@@ -70,8 +70,14 @@ async def ballot(findings: Findings, base: CellPlan, *, tries: int) -> float:
         seconds += took
     tasks = [*zip(*rounds, strict=True)]
     bodies = [[findings.record.get(Trajectory, e.trajectory) for e in task] for task in tasks]
-    for name, choose in SELECTORS.items():
-        chosen = [task[choose(body)] for task, body in zip(tasks, bodies, strict=True)]
+    same = same_in(findings.environment)
+    selected: dict[str, Sequence[int]] = {
+        "best": [best(body) for body in bodies],
+        "majority": [await majority(body, same=same) for body in bodies],
+        "pass": [verified(body) for body in bodies],
+    }
+    for name, indices in selected.items():
+        chosen = [task[at] for task, at in zip(tasks, indices, strict=True)]
         cell = base.model_copy(update={"name": f"{base.name}@{name}{tries}"})
         entry = findings.sealed.entry(cell, Split.TEST, chosen, cpu_seconds=seconds)
         entry["spent"] = [episode.trajectory for task in tasks for episode in task]

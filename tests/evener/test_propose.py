@@ -13,7 +13,7 @@ from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.config import RunConfig
 from evener.environments.storefront import harness_path
-from evener.evaluate import evaluate
+from evener.evaluate import Repeated, evaluate, repeated
 from evener.parts import Parts
 from evener.propose import propose, propose_model
 from evener.protocols.error import ConfigError, PatchError
@@ -92,6 +92,45 @@ async def test_a_look_at_the_sealed_split_is_counted(run: Path, hire: Hire, desk
         looks.append(look)
         assert (cell.n, cell.solved) == (6, 6)
     assert looks == [1, 2]
+
+
+async def test_several_tries_a_task_give_their_mean_and_their_majority(
+    run: Path, hire: Hire, desk: Any
+) -> None:
+    """Each task's answer is wrong in one of three attempts: the mean suffers, the majority not."""
+    clerk = hire(desk)
+    seeds: dict[str, list[int]] = {}
+
+    def reply(request: Any) -> Any:
+        prompt = request.messages[-1].content
+        if prompt in desk.asked and request.sampling.temperature:
+            seen = seeds.setdefault(prompt, [])
+            seen.append(request.sampling.seed)
+            if len(seen) == 1 + len(prompt) % 3:
+                return '{"name": "final", "arguments": {"answer": -1}}'
+        return clerk.complete(request)
+
+    async def go(tries: int) -> Repeated:
+        return await repeated(
+            run,
+            version="v1",
+            model="base",
+            split=Split.TEST,
+            count=6,
+            seed=1,
+            tries=tries,
+            temperature=0.5,
+            parts=Parts(environment=desk, model=ScriptedModel(reply, name="clerk")),
+        )
+
+    found = await go(3)
+    again = await go(3)
+    assert found.average.value == pytest.approx(2 / 3)
+    assert found.average.error == 0
+    assert (found.average.name, found.average.n, found.average.k) == ("avg@3", 6, 3)
+    assert found.majority.value == 1
+    assert (found.look, again.look) == (1, 2)
+    assert again.average == found.average
 
 
 async def test_a_model_the_run_has_not_is_refused_with_those_it_has(

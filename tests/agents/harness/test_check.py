@@ -65,7 +65,7 @@ def test_a_sound_harness_passes(harness: Make, actions: tuple[ActionSpec, ...]) 
             "prompt: {examples: [[{role: assistant, call: {name: find}}]]}",
             "prompt.examples[0][0].call.name: there is no tool 'find'. did you mean final?",
         ),
-        ("middleware: {loop: {votes: 3}}", "3 votes are not supported: only 1 is"),
+        ("middleware: {loop: {votes: 65}}", "65 votes: an episode has 64 at most"),
         ("middleware: {loop: {stop: ['']}}", "middleware.loop.stop"),
         (
             "middleware: {hooks: {after_tool: [{name: retri}]}}",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evener.matrix.choice import best, majority, verified
+from evener.matrix.choice import best, verified
 from evener.protocols.event import Acted, CallRefused, Ended, Event
 from evener.protocols.message import Call, Message
 from evener.protocols.model import ModelRef, Usage
@@ -55,26 +55,9 @@ def test_best_never_asks_the_verifier() -> None:
     assert best([episode(1), episode(2, solved=True)]) == 0
 
 
-def test_majority_takes_the_most_frequent_answer_and_the_first_of_equals() -> None:
-    assert majority([episode(1), episode(2), episode(2)]) == 1
-    assert majority([episode(3), episode(2)]) == 0
-    assert majority([episode(), episode(2)]) == 1
-    assert majority([episode(), episode()]) == 0
-
-
-def test_equal_numbers_are_one_answer_however_they_are_written() -> None:
-    assert majority([episode(7), episode("12.50"), episode(12.5)]) == 1
-    assert majority([episode(7), episode("1,200"), episode(1200)]) == 1
-    assert majority([episode("no"), episode(" Yes  please"), episode("yes please")]) == 1
-
-
-def test_an_answer_can_be_the_last_reply() -> None:
-    assert majority([episode(said="6"), episode(said="5"), episode(said="5.0")]) == 1
-
-
 def test_a_failure_of_the_machinery_is_never_chosen_where_there_is_another() -> None:
     broken = episode(1, outcome=Outcome.INFRA)
-    for choose in (best, majority, verified):
+    for choose in (best, verified):
         assert choose([broken, episode(2)]) == 1
         assert choose([broken, broken]) == 0
 
