@@ -46,13 +46,14 @@ class Trials(Wire):
 
 
 class Training(Wire):
-    """Fine-tuning after the search: `none` for students with frozen weights.
+    """Fine-tuning after the search: `lora` here, `external` by a command of the user's, `none` for
+    students with frozen weights.
 
     `collect_tasks` are run once greedily; those that fail again up to `resamples` times at
     `temperature`.
     """
 
-    method: Literal["lora", "none"] = "lora"
+    method: Literal["lora", "external", "none"] = "lora"
     collect_tasks: int = Field(default=120, ge=1)
     resamples: int = Field(default=2, ge=0)
     temperature: float = Field(default=0.7, gt=0.0)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evener.agents.record.beside import Entry, beside, file_sha256, settle
+from evener.distill.elsewhere import External
 from evener.distill.rows import Row
 from evener.distill.settings import SftSettings
 from evener.distill.spec import Finished
@@ -32,6 +33,7 @@ class AdapterManifest(Wire):
 
     `key` is the digest of base, rows, masks, serving harness, settings and seed. `model` is None,
     and `reason` says why, for an adapter that failed its probe and is kept for inspection only.
+    `external` says how one came about that was trained elsewhere: no optimiser setting decided it.
     """
 
     format: int = 1
@@ -51,10 +53,13 @@ class AdapterManifest(Wire):
     row_tokens: int
     trained_tokens: int
     finished: Finished
+    external: External | None = None
     files: dict[str, Entry]
 
     def result(self, folder: Path) -> ModelTrained:
-        """The answer to whoever asked for the training. `trained_tokens` counts every epoch."""
+        """The answer to whoever asked for the training. `trained_tokens` counts every epoch; of a
+        training elsewhere epochs are not known, and every token counts once."""
+        epochs = self.settings.epochs if self.external is None else 1
         return ModelTrained(
             model=self.model,
             folder=str(folder) if self.model is not None else "",
@@ -63,7 +68,7 @@ class AdapterManifest(Wire):
             steps=len(self.finished.losses),
             loss_first=self.finished.losses[0] if self.finished.losses else None,
             loss_last=self.finished.losses[-1] if self.finished.losses else None,
-            trained_tokens=self.trained_tokens * self.settings.epochs,
+            trained_tokens=self.trained_tokens * epochs,
             seconds=self.finished.seconds,
             reason=self.reason,
         )
@@ -108,7 +113,7 @@ def scratch(target: Path) -> Generator[Path]:
         ) from error
 
 
-def seal(built: Path, target: Path, manifest: AdapterManifest) -> None:
+def seal(built: Path, target: Path, manifest: Wire) -> None:
     """Write the manifest last, and move the folder to its name."""
     text = json.dumps(manifest.document(), indent=2, sort_keys=True) + "\n"
     (built / MANIFEST).write_text(text, "utf-8")

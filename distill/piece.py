@@ -1,5 +1,6 @@
 """A row as text, exactly as it was rendered, in pieces that do or do not carry the loss."""
 
+import json
 from collections.abc import Sequence
 
 from evener.agents.models.local.render import Renderer
@@ -43,6 +44,12 @@ def pieces(row: Row, spell: Decode) -> tuple[Piece, ...]:
     if at < len(whole):
         made.append(Piece(text=whole[at:], trained=False))
     return tuple(made)
+
+
+def exported(row: Row, spell: Decode) -> str:
+    """The row as a line of JSON for other programs: its fields and its text, in ASCII alone, since
+    other signs would end a line for some readers."""
+    return json.dumps({**row.document(), "text": spell(row.ids)}, sort_keys=True) + "\n"
 
 
 def _reached(text: str, whole: str) -> int:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def probe(
-    spec: TrainSpec, folder: Path, losses: Sequence[float], *, precision: str, device: str
+    spec: TrainSpec, folder: Path, losses: Sequence[float] | None, *, precision: str, device: str
 ) -> ProbeReport:
-    """Check the adapter in `folder` against the model, its loss history and a few prompts."""
+    """Check the adapter in `folder` against the model, its loss history and a few prompts. `losses`
+    None: it was trained elsewhere, and they are not known."""
     gc.collect()
     import torch
 
@@ -33,20 +34,23 @@ def probe(
             spec.model, dtype=dtype, local_files_only=True
         )
     base.to(device).eval()
-    faults = check_adapter(base, folder, base_names=(spec.base_name,))
+    names = (spec.base_name, spec.model, Path(spec.model).name)
+    faults = check_adapter(base, folder, base_names=names)
     tensors = _count(folder)
-    first, last = ends_of(losses)
-    if not losses or not all(math.isfinite(loss) for loss in losses):
-        faults.append("the loss is not a finite number")
-    elif last >= first:
-        faults.append(f"the loss did not fall ({first:.3f} → {last:.3f})")
+    first = last = None
+    if losses is not None:
+        first, last = ends_of(losses)
+        if not losses or not all(math.isfinite(loss) for loss in losses):
+            faults.append("the loss is not a finite number")
+        elif last >= first:
+            faults.append(f"the loss did not fall ({first:.3f} → {last:.3f})")
     report = ProbeReport(
         tensors=tensors,
         distance=0.0,
         asked=0,
         stopped=0,
-        loss_first=first if math.isfinite(first) else 0.0,
-        loss_last=last if math.isfinite(last) else 0.0,
+        loss_first=first if first is not None and math.isfinite(first) else None,
+        loss_last=last if last is not None and math.isfinite(last) else None,
         faults=tuple(faults),
     )
     if faults:

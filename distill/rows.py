@@ -10,21 +10,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evener.agents.harness.replay import View, views
+from evener.agents.harness.replay import View
 from evener.agents.models.local.render import Renderer
-from evener.distill.marker import Markers, Sieve, reasoning_of
+from evener.distill.marker import Markers, reasoning_of
 from evener.distill.mask import Span, cut, join, runs, without
 from evener.distill.place import places
 from evener.distill.reasoning import prompt_opens_block, thought_fault
 from evener.distill.settings import SftSettings
 from evener.distill.skeleton import skeleton
+from evener.distill.taught import Lessons, Refused
 from evener.distill.template import end_of_turn, marked_ids, marked_template
 from evener.protocols.digest import Wire, digest
 from evener.protocols.error import DataError
-from evener.protocols.event import Acted, CallRefused, ParseFailed, Replied
 from evener.protocols.harness import Harness
-from evener.protocols.message import Message
-from evener.protocols.model import StopReason
 from evener.protocols.trajectory import Trajectory
 
 
@@ -58,10 +56,6 @@ class RowSet(Wire):
     def mask_digest(self) -> str:
         """Digest of all spans, in order."""
         return digest([[list(span) for span in row.spans] for row in self.rows])
-
-
-class Refused(Exception):
-    """A row or an episode that is not to be trained on, and the reason's name."""
 
 
 class _Turn(NamedTuple):
@@ -119,11 +113,12 @@ class _Builder:
     ) -> None:
         self.rows: list[Row] = []
         self.refused: Counter[str] = Counter()
-        self.untrained: Counter[str] = Counter()
         self._harness = harness
         self._renderer = renderer
         self._settings = settings
-        self._private = Sieve(markers)
+        self._lessons = Lessons(harness, markers)
+        self._private = self._lessons.private
+        self.untrained = self._lessons.untrained
         self._end = end_of_turn(renderer, model=model)
         self._ends = {self._end, renderer.tokenizer.eos_token_id}
         self._seen: set[str] = set()
@@ -132,10 +127,8 @@ class _Builder:
 
     def add(self, episode: Trajectory) -> None:
         """Add the episode's rows, or count why not."""
-        shown = views(self._harness, episode)
         try:
-            taught = self._taught(shown, episode)
-            self._check_private(taught, episode)
+            taught = self._lessons.of(episode)
             turns = [self._tokens(view) for view in taught]
         except Refused as refusal:
             self.refused[str(refusal)] += 1
@@ -150,36 +143,6 @@ class _Builder:
                 self._keep(episode, taught[done - 1], ids, spans, holes)
             except Refused as refusal:
                 self.refused[str(refusal)] += 1
-
-    def _taught(self, shown: Sequence[View], episode: Trajectory) -> list[View]:
-        """The turns whose reply carries a loss. Refuses an episode with an action that the serving
-        harness does not have: what followed it could not happen there."""
-        faulty = _faulty_turns(episode)
-        taught: list[View] = []
-        for view in shown:
-            why = faulty.get(view.turn)
-            if view.fault is not None and why is None:
-                raise Refused("unreadable" if view.fault == "not_readable" else "unknown_action")
-            if not view.response.sampled:
-                why = "not_sampled"
-            if why is None:
-                taught.append(view)
-            else:
-                self.untrained[why] += 1
-        return taught
-
-    def _check_private(self, taught: Sequence[View], episode: Trajectory) -> None:
-        """Refuse an episode in which something of the reviewers' side can be read."""
-        prompt = episode.task.prompt
-        for view in taught:
-            if self._private.was_replaced(episode.id, view.turn, view.response.content):
-                raise Refused("private_marker")
-        messages = {m for view in taught for m in (*_plain(view.context), *_plain([view.response]))}
-        for content, sampled in messages:
-            if self._private.repeats(content, prompt=prompt):
-                raise Refused("private_marker")
-            if sampled and self._private.names_tool(content, prompt=prompt):
-                raise Refused("private_marker")
 
     def _holes(self, content: str) -> list[Span]:
         """The ids of a replacement in which its reviewer speaks. Refuses one where that is not
@@ -275,24 +238,3 @@ class _Builder:
         marked = set(runs(marks[: len(ids)]))
         if tuple(drawn[: len(ids)]) != ids or not marked.issuperset(spans):
             raise Refused("mask_mismatch")
-
-
-def _plain(messages: Sequence[Message]) -> list[tuple[str, bool]]:
-    """Text of each message, and whether a model wrote it in this episode."""
-    return [(message.content, message.sampled) for message in messages]
-
-
-def _faulty_turns(episode: Trajectory) -> dict[int, str]:
-    """Turns whose reply was cut, could not be read, was refused, or met an error."""
-    faulty: dict[int, str] = {}
-    for event in episode.events:
-        match event:
-            case Replied(stop_reason=StopReason.LENGTH):
-                faulty[event.turn] = "cut_by_length"
-            case ParseFailed() | CallRefused():
-                faulty.setdefault(event.turn, "not_executed")
-            case Acted(error_kind=str()):
-                faulty.setdefault(event.turn, "met_an_error")
-            case _:
-                pass
-    return faulty

@@ -1,8 +1,9 @@
 """What decides a fine-tune besides its data and seed. All of it stands in the manifest."""
 
-from typing import Literal
+import shlex
+from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evener.distill.select import Keep
 from evener.protocols.digest import Wire
@@ -41,3 +42,19 @@ class SftSettings(Wire):
 
     probe_prompts: int = Field(default=3, ge=1)
     probe_tokens: int = Field(default=96, ge=1)
+
+
+class ExternalSettings(Wire):
+    """A trainer outside: `command` is run without a shell, a text split as a shell would. In it
+    `{rows}`, `{out}`, `{base}` and `{seed}` stand for the file of rows, the folder to write to, the
+    base model and the seed. After `time_limit_s` seconds it is ended."""
+
+    command: tuple[str, ...] = ()
+    time_limit_s: float = Field(default=86_400.0, gt=0, le=30 * 86_400)
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _split(cls, command: object) -> object:
+        parts = shlex.split(command) if isinstance(command, str) else command
+        # strict: what a validator hands on is no JSON any more
+        return tuple(cast("list[object]", parts)) if isinstance(parts, list) else parts

@@ -11,7 +11,8 @@ from evener.protocols.digest import Wire
 
 class TrainSpec(Wire):
     """`model` is the base's folder, `base_name` what the adapter will say it belongs to, `out` the
-    folder it goes to; `ends` are the ids that end a turn."""
+    folder it goes to; `ends` are the ids that end a turn. With `probe_only` the adapter lies in
+    `out` already and nothing is trained."""
 
     model: str
     base_name: str
@@ -22,6 +23,7 @@ class TrainSpec(Wire):
     ends: tuple[int, ...]
     threads: int
     device: Literal["auto", "cpu"] = "auto"
+    probe_only: bool = False
 
 
 class Stepped(Wire):
@@ -39,15 +41,16 @@ class ProbeReport(Wire):
     """What was found of the saved adapter on a freshly loaded base. `faults` empty: it may serve.
 
     `distance` is the largest difference of a log-probability between base and adapter on a probe
-    prompt; of `asked` prompts `stopped` ended their turn within the limit.
+    prompt; of `asked` prompts `stopped` ended their turn within the limit. With none asked the
+    adapter does not fit the model. Losses are None where they are not known.
     """
 
     tensors: int
     distance: float
     asked: int
     stopped: int
-    loss_first: float
-    loss_last: float
+    loss_first: float | None
+    loss_last: float | None
     faults: tuple[str, ...]
 
 

@@ -94,7 +94,7 @@ class TrlFineTuner:
             {"rows": len(rows.rows), "refused": {**rows.refused}, "warning": warning(rows)},
         )
         if len(rows.rows) < self._settings.min_rows:
-            return self._nothing(rows)
+            return nothing(rows.refused, rows=len(rows.rows), least=self._settings.min_rows)
         key = self.key(rows, serving, base, seed)
         rejected = folder.with_name(f"{folder.name}.rejected")
         for place in (folder, rejected):
@@ -109,7 +109,7 @@ class TrlFineTuner:
         with scratch(folder) as part:
             out = part / "adapter"
             out.mkdir()
-            spec = self._spec(rows, base, seed, out)
+            spec = self.spec(rows, base, seed, out)
             finished = await run_worker(spec, part, heard=self._hear)
             manifest = await asyncio.to_thread(
                 self._describe, out, key, name, serving, base, seed, rows, finished
@@ -134,6 +134,11 @@ class TrlFineTuner:
         return made.model_copy(update={"refused": dict(refused)})
 
     @property
+    def settings(self) -> SftSettings:
+        """What decides a training besides its data and seed."""
+        return self._settings
+
+    @property
     def renderer(self) -> Renderer:
         """How messages become tokens: as in the engine, with a tokenizer of its own."""
         if self._renderer is None:
@@ -153,7 +158,9 @@ class TrlFineTuner:
             }
         )
 
-    def _spec(self, rows: RowSet, base: ModelRef, seed: int, out: Path) -> TrainSpec:
+    def spec(self, rows: RowSet, base: ModelRef, seed: int, out: Path) -> TrainSpec:
+        """What the training process is told, to train into the folder `out` or to probe what lies
+        there."""
         eos: int | None = self.renderer.tokenizer.eos_token_id
         end = end_of_turn(self.renderer, model=self._model.name)
         return TrainSpec(
@@ -166,6 +173,11 @@ class TrlFineTuner:
             ends=tuple(dict.fromkeys(i for i in (end, eos) if i is not None)),
             threads=self._threads,
         )
+
+    def write_rows(self, rows: RowSet, folder: Path) -> None:
+        """Keep the rows beside the adapter that was trained on them."""
+        lines = "".join(canonical(row.document()) + "\n" for row in rows.rows)
+        (folder / ROWS).write_text(lines, "utf-8")
 
     def _describe(
         self,
@@ -182,8 +194,7 @@ class TrlFineTuner:
         template: Any = self.renderer.tokenizer.chat_template
         if isinstance(template, str):
             (out / TEMPLATE).write_text(template, "utf-8")
-        lines = "".join(canonical(row.document()) + "\n" for row in rows.rows)
-        (out / ROWS).write_text(lines, "utf-8")
+        self.write_rows(rows, out)
         faults = finished.probe.faults
         return AdapterManifest(
             key=key,
@@ -205,22 +216,23 @@ class TrlFineTuner:
             files=entries(out),
         )
 
-    def _nothing(self, rows: RowSet) -> ModelTrained:
-        counts = ", ".join(f"{reason} {n}" for reason, n in sorted(rows.refused.items()))
-        return ModelTrained(
-            model=None,
-            rows=len(rows.rows),
-            refused=rows.refused,
-            reason=f"nothing_to_train: {len(rows.rows)} rows of at least "
-            f"{self._settings.min_rows}; refused: {counts or 'none'}",
-        )
-
     def _hear(self, line: Line) -> None:
         self._say(line.kind, line.document())
 
     def _say(self, kind: str, body: JsonObject) -> None:
         if self._progress is not None:
             self._progress({**body, "kind": kind})
+
+
+def nothing(refused: dict[str, int], *, rows: int, least: int) -> ModelTrained:
+    """The answer where there are too few rows, and why."""
+    counts = ", ".join(f"{reason} {n}" for reason, n in sorted(refused.items()))
+    return ModelTrained(
+        model=None,
+        rows=rows,
+        refused=refused,
+        reason=f"nothing_to_train: {rows} rows of at least {least}; refused: {counts or 'none'}",
+    )
 
 
 def warning(rows: RowSet) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from evener.agents.models.local.folder import check_folder
 from evener.agents.models.local.library import library
+from evener.agents.models.local.weights import resolve_dtype
 from evener.distill.spec import LINE, Finished, Line, TrainSpec
 
 _LIBRARIES = ("torch", "transformers", "trl", "peft")
@@ -39,15 +40,19 @@ def main(path: Path) -> None:
     from evener.distill.probe import probe
     from evener.distill.sft import fine_tune, save
 
-    with tempfile.TemporaryDirectory(prefix="scratch-", dir=path.parent) as scratch:
-        trained = fine_tune(spec, say, scratch=Path(scratch), device=device)
-    save(trained.model, out, base_name=spec.base_name)
-    losses, precision, shared = trained.losses, trained.precision, trained.shared
-    del trained
+    losses: list[float] | None = None
+    shared = False
+    precision = resolve_dtype(spec.settings.precision, device=device)
+    if not spec.probe_only:
+        with tempfile.TemporaryDirectory(prefix="scratch-", dir=path.parent) as scratch:
+            trained = fine_tune(spec, say, scratch=Path(scratch), device=device)
+        save(trained.model, out, base_name=spec.base_name)
+        losses, precision, shared = trained.losses, trained.precision, trained.shared
+        del trained
     report = probe(spec, out, losses, precision=precision, device=device)
     say(
         Finished(
-            losses=tuple(losses),
+            losses=tuple(losses or ()),
             precision=precision,
             device=device,
             shared=shared,

@@ -22,6 +22,7 @@ from evener.serve import check_managed, served, weights_folder
 
 if TYPE_CHECKING:
     from evener.distill.marker import Markers
+    from evener.distill.secret import Secrets
 
 
 def choose_environment(config: RunConfig) -> Environment:
@@ -154,6 +155,22 @@ def _remote(spec: StudentConfig | RoleModel) -> bool:
     return bool(spec.api_base) or is_remote(spec.model)
 
 
+def check_training(config: RunConfig) -> None:
+    """ConfigError for a command of the user's that cannot train, before anything is written."""
+    if config.plan.training.method == "external":
+        from evener.distill.elsewhere import check_command
+
+        check_command(config.external.command, _secrets(config))
+
+
+def _secrets(config: RunConfig) -> "Secrets":
+    """What no file may hold, whatever the variables of the keys are called."""
+    from evener.distill.secret import Secrets
+
+    named = (config.student.provider.api_key_env, config.critic.provider.api_key_env)
+    return Secrets(more=[name for name in named if name])
+
+
 def choose_tuner(
     config: RunConfig,
     model: Model,
@@ -161,18 +178,20 @@ def choose_tuner(
     progress: Progress,
     markers: "Callable[[], Markers] | None" = None,
 ) -> FineTuner:
-    """LoRA by TRL and PEFT on the student's own weights, or none for frozen ones. No row in which
-    one of `markers` stands is trained on."""
-    if config.plan.training.method == "none":
+    """LoRA by TRL and PEFT on the student's own weights, a command of the user's, or none for
+    frozen weights. No row in which one of `markers` stands is trained on."""
+    method = config.plan.training.method
+    if method == "none":
         return FrozenTuner()
     from evener.distill.tuner import TrlFineTuner
 
-    folder = weights_folder(model)
-    if folder is None:
-        raise ConfigError(
-            f"the weights of {model.ref} are out of reach",
-            where="plan.training.method",
-            remedy='set it to "none", or say in student.vllm.weights what a vLLM server has',
+    def lora(folder: Path) -> TrlFineTuner:
+        return TrlFineTuner(
+            folder,
+            config.finetune,
+            threads=config.student.threads,
+            progress=hear,
+            markers=markers,
         )
 
     def hear(line: JsonObject) -> None:
@@ -186,10 +205,26 @@ def choose_tuner(
             case _:
                 pass
 
-    return TrlFineTuner(
-        folder,
-        config.finetune,
-        threads=config.student.threads,
-        progress=hear,
-        markers=markers,
-    )
+    folder = weights_folder(model)
+    if method == "external":
+        from evener.distill.external import ExternalTuner
+
+        return ExternalTuner(
+            config.external,
+            config.finetune,
+            student=model,
+            base=str(folder) if folder else config.student.model.partition("/")[2],
+            local=None if folder is None else lora(folder),
+            markers=markers,
+            say=progress.say,
+            secrets=_secrets(config),
+        )
+    if folder is None:
+        raise ConfigError(
+            f"the weights of {model.ref} are out of reach",
+            where="plan.training.method",
+            remedy='set it to "none" or "external", or say in student.vllm.weights what a vLLM '
+            "server has",
+        )
+
+    return lora(folder)

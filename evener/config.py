@@ -18,7 +18,7 @@ from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.models.vllm.settings import VllmSettings
 from evener.agents.plan import Plan
 from evener.agents.record.run import RunFolder
-from evener.distill.settings import SftSettings
+from evener.distill.settings import ExternalSettings, SftSettings
 from evener.protocols.digest import JsonObject, Wire, canonical
 from evener.protocols.error import ConfigError, RunError
 
@@ -131,6 +131,7 @@ class RunConfig(Wire):
     gate: GateConfig = GateConfig()
     plan: Plan = Plan()
     finetune: SftSettings = SftSettings()
+    external: ExternalSettings = ExternalSettings()
     distill: DistillConfig | None = None
 
     @field_validator("critic", mode="before")

@@ -7,7 +7,7 @@ from pathlib import Path
 from evener.adapt import adapted
 from evener.agents.pattern.background import Background, published
 from evener.agents.plan import derive
-from evener.choose import choose_environment, choose_harness
+from evener.choose import check_training, choose_environment, choose_harness
 from evener.config import DistillConfig, RunConfig
 from evener.contender import check_named, named_harness
 from evener.enough import draw
@@ -56,6 +56,7 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     """Raises UserError for anything in the configuration that cannot be used: names, files, a
     harness for another environment, a K that does not fit, too few tasks."""
     settings = wanted(config)
+    check_training(config)
     environment = parts.environment or choose_environment(config)
     background = await published(environment)
     target, _ = named_harness(settings.target, environment)

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, replace
 from evener.agents.harness.check import check
 from evener.agents.pattern import Background
 from evener.agents.pattern.background import published
-from evener.choose import choose_environment, choose_gate, choose_harness, choose_model
+from evener.choose import (
+    check_training,
+    choose_environment,
+    choose_gate,
+    choose_harness,
+    choose_model,
+)
 from evener.config import RunConfig
 from evener.enough import enough
 from evener.progress import Silent
@@ -97,5 +103,6 @@ async def prepare(config: RunConfig, parts: Parts) -> Basis:
     for harness in (start, *arms.values()):
         check(harness, background.actions)
     gate = parts.gate or choose_gate(config)
+    check_training(config)
     enough(environment, config, gate=gate)
     return Basis(environment=environment, background=background, start=start, arms=arms, gate=gate)

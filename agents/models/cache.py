@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from evener.protocols.digest import digest
 from evener.protocols.error import ModelError
 from evener.protocols.model import ModelRef, Reply, Request, Usage
-from evener.protocols.port import Adaptable, Model
+from evener.protocols.port import Adaptable, Hosting, Model
 
 
 class ReplyStore(Protocol):
@@ -105,6 +105,13 @@ class CachedModel:
     def use(self, ref: ModelRef) -> "CachedModel":
         """A view on `ref` with the same store."""
         return CachedModel(self._adaptable().use(ref), self._store)
+
+    def serving(self, name: str, ref: ModelRef) -> "CachedModel":
+        """A view on another model of the endpoint, with the same store. ModelError where there is
+        no endpoint."""
+        if not isinstance(self._model, Hosting):
+            raise ModelError(f"{self.ref} has no endpoint that serves {name!r}")
+        return CachedModel(self._model.serving(name, ref), self._store)
 
     def _adaptable(self) -> Adaptable:
         if not isinstance(self._model, Adaptable):

@@ -88,7 +88,7 @@ def export(
     """Write the rows as JSON lines: token ids, trained spans, text, task, kind, trajectory."""
     from evener.agents.record.atomic import write_atomically
     from evener.agents.record.run import RunFolder
-    from evener.distill.piece import speller
+    from evener.distill.piece import exported, speller
     from evener.protocols.error import ConfigError
     from evener.rows import renderer_of, trained_rows
 
@@ -99,12 +99,8 @@ def export(
         if file.exists() and not force:
             raise ConfigError("is there already", where=str(file), remedy="replace it with --force")
         spell = speller(renderer_of(folder, rows))
-    # ASCII alone: other signs would end a line for some readers
-    lines = [
-        json.dumps({**row.document(), "text": spell(row.ids)}, sort_keys=True)
-        for row in rows.named.values()
-    ]
-    write_atomically(file, "".join(f"{line}\n" for line in lines))
+    lines = [exported(row, spell) for row in rows.named.values()]
+    write_atomically(file, "".join(lines))
     answer: JsonObject = {"file": str(file), "model": rows.name, "rows": len(lines)}
     emit(answer, f"{len(lines)} rows of {rows.name} in {file}", as_json=as_json)
 

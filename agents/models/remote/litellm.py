@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from random import Random
-from typing import Any
+from typing import Any, Self
 from weakref import WeakSet
 
 from pydantic import JsonValue
@@ -81,6 +81,14 @@ class LiteLLMModel(RemoteModel):
             pace=pace,
             clock=clock,
             random=random,
+        )
+
+    def serving(self, name: str, ref: ModelRef) -> Self:
+        """A view on another model of the same provider, with or without the provider's name before
+        its own."""
+        provider = self._name.partition("/")[0]
+        return super().serving(
+            name if name.startswith(f"{provider}/") else f"{provider}/{name}", ref
         )
 
 
