@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from evener.protocols.error import ConfigError
 from evener.protocols.port import Environment
+from evener.protocols.task import Split
 
 GROUP = "evener.environments"
 
@@ -36,7 +37,36 @@ def _jsonl(
     return JsonlEnvironment(path, scorer, fields=fields, encoding=encoding)
 
 
-ENVIRONMENTS: Mapping[str, Factory] = {"storefront": _storefront, "jsonl": _jsonl}
+def _math(
+    *,
+    mine: str | None = None,
+    held_in: str | None = None,
+    held_out: str | None = None,
+    test: str | None = None,
+    ood: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    encoding: str = "utf-8",
+    timeout_s: float = 30.0,
+    require_sandbox: str | None = None,
+) -> Environment:
+    from evener.environments.math.environment import MathEnvironment
+    from evener.environments.math.interpreter import sandboxed
+
+    named = zip(Split, (mine, held_in, held_out, test, ood), strict=True)
+    return MathEnvironment(
+        {split: source for split, source in named if source is not None},
+        fields=fields,
+        encoding=encoding,
+        timeout_s=timeout_s,
+        interpreters=sandboxed(require_sandbox),
+    )
+
+
+ENVIRONMENTS: Mapping[str, Factory] = {
+    "storefront": _storefront,
+    "jsonl": _jsonl,
+    "math": _math,
+}
 
 
 def names() -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def test_a_name_makes_its_environment() -> None:
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"no environment 'storefrnt'. Did you mean 'storefront'"):
         create("storefrnt")
-    with pytest.raises(ConfigError, match="There are jsonl, storefront"):
+    with pytest.raises(ConfigError, match="There are jsonl, math, storefront"):
         create("zzz")
 
 
