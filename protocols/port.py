@@ -70,6 +70,16 @@ class Session(Protocol):
         ...
 
 
+@runtime_checkable
+class Answerable(Protocol):
+    """A session that finds the answer in what a student says without a call."""
+
+    def answer_in(self, reply: str) -> Call | None:
+        """The final action that a last reply amounts to, reasoning included; None where it holds
+        no answer. It is asked when an episode ends by a reply that made no call."""
+        ...
+
+
 class Environment(Protocol):
     """Tasks, actions, state and score."""
 

@@ -4,18 +4,21 @@ It ends by the environment's final action, a stop string, a reply without a call
 failure of the machinery, which is never scored. The score is the environment's own word.
 """
 
+from evener.agents.harness import observation
 from evener.agents.harness.activation import adherence
 from evener.agents.harness.episode import Episode, EpisodeOver
 from evener.agents.harness.runtime import prepare
 from evener.agents.harness.turn import take_turn
 from evener.agents.models.error import ContextExceeded
 from evener.protocols.error import EvenerError, InfraError
-from evener.protocols.event import Ended, EndReason
+from evener.protocols.event import Acted, Ended, EndReason
 from evener.protocols.harness import Harness
-from evener.protocols.port import Model, Session
+from evener.protocols.port import Answerable, Model, Session
 from evener.protocols.task import Task
 from evener.protocols.trajectory import EpisodeKey, Outcome, Score, Trajectory
 
+ANSWER_S = 30.0
+SAID: frozenset[EndReason] = frozenset({"stop_string", "no_action"})
 CUT_SHORT: frozenset[EndReason] = frozenset({"max_turns", "loop_guard", "context_exceeded"})
 
 
@@ -41,6 +44,7 @@ async def run_episode(
     episode = Episode(runtime, session, model, task, key=key, seed=sampling_seed)
     allowed = harness.middleware.loop.max_turns
     over = await _until_over(episode, turns=min(allowed, most_turns or allowed))
+    over = await _answered(episode, over)
     score = await _score(session, over)
     for event in adherence(
         runtime,
@@ -78,6 +82,35 @@ async def _until_over(episode: Episode, *, turns: int) -> EpisodeOver:
         return EpisodeOver("infra", str(error), kind=error.kind)
     episode.activate("middleware.loop.max_turns")
     return EpisodeOver("max_turns")
+
+
+async def _answered(episode: Episode, over: EpisodeOver) -> EpisodeOver:
+    """Hand in the answer that stands in a last reply without a call, where the environment finds
+    one there. It is recorded like any action; no message told the student of it."""
+    said = [message.content for message in episode.account.messages if message.sampled]
+    if over.reason not in SAID or not said or not isinstance(episode.session, Answerable):
+        return over
+    try:
+        call = episode.session.answer_in(said[-1])
+        if call is None:
+            return over
+        seen = await episode.act(call, timeout_s=ANSWER_S)
+    except InfraError as error:
+        return EpisodeOver("infra", str(error), kind=error.kind)
+    tools = {tool.action: tool.name for tool in episode.runtime.harness.tools}
+    episode.log(
+        Acted(
+            turn=episode.turn,
+            tool=tools.get(call.name, call.name),
+            call=call,
+            observation=observation.kept(observation.safe(seen.text)),
+            error_kind=seen.error_kind,
+            elapsed=seen.elapsed,
+            truncated=seen.truncated,
+            done=seen.done,
+        )
+    )
+    return over
 
 
 async def _score(session: Session, over: EpisodeOver) -> Score:

@@ -9,7 +9,7 @@ from evener.environments.math.collected import Collected
 from evener.environments.math.generated import Generated
 from evener.environments.math.interpreter import Interpreters, Sandboxed
 from evener.environments.math.problem import ProblemSet
-from evener.environments.math.session import TIMEOUT_S, MathSession
+from evener.environments.math.session import TIMEOUT_S, MathSession, extracted
 from evener.environments.scoring import Checker
 from evener.protocols.digest import digest
 from evener.protocols.error import ConfigError
@@ -90,6 +90,13 @@ class MathEnvironment:
         if problem.program is None:
             return (final,)
         return (Call(name="python", arguments={"code": problem.program}), final)
+
+    async def same(self, left: str, right: str) -> bool:
+        """Whether two answers as they were handed in are one; False where nobody can say."""
+        one, other = extracted(left).answer, extracted(right).answer
+        if one is None or other is None:
+            return one is other
+        return await self._checker.same(one, other)
 
     def harness_path(self, name: str) -> Path:
         """The file of a harness that ships. Raises ConfigError for another name."""

@@ -89,6 +89,14 @@ class MathSession:
         self._found = extracted(given if isinstance(given, str) else json.dumps(given))
         return Observation(text=f"answer: {self._found.answer or ''}".strip(), done=True)
 
+    def answer_in(self, reply: str) -> Call | None:
+        """A reply whose last box holds something, or was cut off, hands that in."""
+        found = boxed(reply)
+        if found.missing == "no_answer":
+            return None
+        given = found.answer or reply[reply.rindex("\\boxed") :]
+        return Call(name="final", arguments={"answer": given})
+
     async def score(self) -> Score:
         """The ruling on the answer that was handed in; none is 0, an undecided one has no value.
         Its parts name the rule that fired and the sandbox's level."""

@@ -14,7 +14,7 @@ from evener.environments.sandbox import Execution
 from evener.environments.scoring import Checker
 from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
-from evener.protocols.port import Auditable, Environment, Equipped, Observation, Session
+from evener.protocols.port import Auditable, Environment, Equating, Equipped, Observation, Session
 from evener.protocols.task import Split, Task
 from evener.protocols.trajectory import Score
 
@@ -154,6 +154,15 @@ async def test_an_answer_that_nobody_can_rule_on_has_no_value(maths: MathEnviron
     _, score = await replay(maths, task, given)
     assert (score.value, score.verdict) == (None, "error")
     assert score.error_kind == "scoring: too_large"
+
+
+async def test_answers_that_are_equal_are_one_vote(maths: MathEnvironment) -> None:
+    environment: Environment = maths
+    assert isinstance(environment, Equating)
+    assert await maths.same("\\boxed{\\frac{1}{\\sqrt{8}}}", "\\frac{\\sqrt{2}}{4}")
+    assert not await maths.same("0.333333", "\\frac{1}{3}")
+    assert not await maths.same("9^{9^{9^{9}}}", "9^{9^{9^{8}}}")
+    assert not await maths.same("\\boxed{}", "7")
 
 
 def test_what_was_handed_in_is_its_last_box_or_all_of_it() -> None:
