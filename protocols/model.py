@@ -38,14 +38,17 @@ class Sampling(Wire):
 
 
 class Request(Wire):
-    """One completion. `tools` is filled only where the provider takes native tool calls."""
+    """One completion. `tools` is filled only where the provider takes native tool calls. `answer`
+    is the JSON Schema of the answer: a server that keeps to one is told it, others are not, so
+    whoever asks still checks what comes back."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     sampling: Sampling = Sampling()
+    answer: JsonObject | None = None
 
     def key(self) -> str:
-        """Digest of what the model sees: roles, texts, calls, tools and sampling.
+        """Digest of what the model sees: roles, texts, calls, tools, sampling, the answer's schema.
 
         Greedy requests that differ in their seed alone have the same key.
         """
@@ -56,9 +59,12 @@ class Request(Wire):
             {"role": m.role, "content": m.content, "calls": [c.document() for c in m.calls]}
             for m in self.messages
         ]
-        return digest(
-            {"messages": messages, "tools": [t.document() for t in self.tools], "sampling": seen}  # type: ignore[dict-item]
-        )
+        shown: JsonObject = {
+            "messages": messages,  # type: ignore[dict-item]
+            "tools": [t.document() for t in self.tools],
+            "sampling": seen,
+        }
+        return digest(shown if self.answer is None else shown | {"answer": self.answer})
 
 
 class StopReason(StrEnum):

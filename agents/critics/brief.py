@@ -54,6 +54,22 @@ field's type; null removes what stands there. The change has to help with other 
 kind: words of this task have no place in it. For agent_error leave field_path and new_value out."""
 
 
+ANSWER: JsonObject = {
+    "type": "object",
+    "properties": {
+        "root_cause": {"enum": [cause.value for cause in RootCause]},
+        "severity": {"enum": [severity.value for severity in Severity]},
+        "event": {"type": "integer", "minimum": 0},
+        "quote": {"type": "string"},
+        "field_path": {"type": "string"},
+        "new_value": {},
+    },
+    "required": ["root_cause", "severity", "event", "quote"],
+    "additionalProperties": False,
+}
+"""The answer's schema, for servers that keep to one."""
+
+
 def told() -> Message:
     """The system message: the same for every episode."""
     causes = "\n".join(f"- {cause}: {text}" for cause, text in _CAUSES.items())

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from evener.agents.critics.admission import admit
 from evener.agents.critics.aggregate import proposals
-from evener.agents.critics.brief import shown, told
+from evener.agents.critics.brief import ANSWER, shown, told
 from evener.agents.critics.catalogue import Ground, Repair, repairs
 from evener.agents.critics.catalogue.repair import Gram, slug
 from evener.agents.critics.reading import Blame, Refused, read_blame
@@ -121,6 +121,7 @@ class ModelCritic:
             sampling=Sampling(
                 temperature=AGAIN if attempt else 0.0, max_tokens=self._max_tokens, seed=attempt
             ),
+            answer=ANSWER,
         )
 
     def _signature(self, blame: Blame, failure: Trajectory, harness: Harness) -> str:

@@ -40,7 +40,7 @@ def connect(
         address,
         provider=provider,
         key=found.key if found.lean else "",
-        token_ids=provider == "hosted_vllm",
+        vllm=provider == "hosted_vllm",
         role=role,
         settings=settings,
     )

@@ -81,6 +81,7 @@ class LiteLLMModel(RemoteModel):
             pace=pace,
             clock=clock,
             random=random,
+            schemas=bool(library.supports_response_schema(model=spec)),
         )
 
     def serving(self, name: str, ref: ModelRef) -> Self:

@@ -43,7 +43,8 @@ class RemoteModel:
 
     `host` is what errors call the endpoint. `pace` None shares that of all who call it with the
     same `in_flight`. `clock` and
-    `random` decide how long is waited between attempts, and nothing else.
+    `random` decide how long is waited between attempts, and nothing else. `schemas`: whether the
+    endpoint is known to keep to the schema of an answer.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class RemoteModel:
         clock: Clock | None = None,
         random: Random | None = None,
         extra: JsonObject | None = None,
+        schemas: bool = False,
     ) -> None:
         self.settings = settings or RemoteSettings()
         self.host = host
@@ -78,6 +80,8 @@ class RemoteModel:
             random=random or Random(),
         )
         self._extra = extra or {}
+        told = self.settings.json_schema
+        self._schemas = schemas if told is None else told
         self._journal: Journal | None = None
         self._running: set[asyncio.Task[Reply]] = set()
         self._state = _State()
@@ -158,6 +162,7 @@ class RemoteModel:
             self._name,
             stream=self.settings.stream,
             logprobs=self.settings.logprobs,
+            schemas=self._schemas,
         )
         attempts: list[Attempt] = []
         last = self._clock.now()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class OpenAIModel(RemoteModel):
     """`name` at an OpenAI-compatible server at `api_base`, with or without `/v1`.
 
-    `token_ids` asks vLLM for the sampled tokens. `key` names the variable that holds the key, if
+    `vllm` ones are asked for the sampled tokens, and keep to the schema of an answer. `key` names the variable that holds the key, if
     the server wants one.
     """
 
@@ -45,7 +45,7 @@ class OpenAIModel(RemoteModel):
         *,
         provider: str = "openai",
         key: str = "",
-        token_ids: bool = False,
+        vllm: bool = False,
         ref: ModelRef | None = None,
         role: str = "student",
         settings: RemoteSettings | None = None,
@@ -74,7 +74,8 @@ class OpenAIModel(RemoteModel):
             pace=pace,
             clock=clock,
             random=random,
-            extra={"return_token_ids": True} if token_ids else None,
+            extra={"return_token_ids": True} if vllm else None,
+            schemas=vllm,
         )
 
 

@@ -11,9 +11,15 @@ from evener.protocols.model import Request, Sampling
 
 
 def payload(
-    request: Request, name: str, *, stream: bool = False, logprobs: bool = False
+    request: Request,
+    name: str,
+    *,
+    stream: bool = False,
+    logprobs: bool = False,
+    schemas: bool = False,
 ) -> JsonObject:
-    """The JSON body of one chat completion of the model `name`."""
+    """The JSON body of one chat completion of the model `name`. `schemas`: whether the server keeps
+    to the schema of an answer."""
     body: JsonObject = {
         "model": name,
         "messages": [_message(message) for message in request.messages],
@@ -35,6 +41,11 @@ def payload(
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     if logprobs:
         body["logprobs"] = True
+    if schemas and request.answer is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": request.answer},
+        }
     return body
 
 

@@ -28,8 +28,10 @@ class RemoteSettings(Wire):
     """Settings of a model behind an interface.
 
     `api_key_env` names the environment variable that holds the key (None: the provider's own).
-    `attempts` counts the first try. `in_flight` is the most requests at once, to which the limit of
-    an endpoint adapts from below. `price_in` and `price_out` are USD for a million tokens.
+    `json_schema` says whether the server keeps to the JSON Schema of an answer (None: as is known
+    of the provider). `attempts` counts the first try. `in_flight` is the most requests at once, to
+    which the limit of an endpoint adapts from below. `price_in` and `price_out` are USD for a
+    million tokens.
     """
 
     api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -38,6 +40,7 @@ class RemoteSettings(Wire):
     in_flight: int = Field(default=64, ge=1)
     stream: bool = False
     logprobs: bool = False
+    json_schema: bool | None = None
     price_in: float | None = Field(default=None, ge=0)
     price_out: float | None = Field(default=None, ge=0)
     timeouts: Timeouts = Timeouts()

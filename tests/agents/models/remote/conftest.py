@@ -100,7 +100,7 @@ def maker(kind: str, waited: Waited, *, stream: bool) -> Client:
     async def made(
         server: FaultServer | str, *, name: str = "small", **given: Any
     ) -> AsyncGenerator[RemoteModel]:
-        options = {key: given.pop(key) for key in ("key", "token_ids", "role") if key in given}
+        options = {key: given.pop(key) for key in ("key", "vllm", "role") if key in given}
         chosen: dict[str, Any] = {"stream": stream, "timeouts": PATIENT, "attempts": 3}
         settings = RemoteSettings(**(chosen | given))
         url = server if isinstance(server, str) else server.url

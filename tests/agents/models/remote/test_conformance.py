@@ -311,3 +311,24 @@ async def test_a_late_answer_is_an_answer_and_one_without_usage_is_not_free(
         unknown = (await model.complete(ask())).usage
     # litellm counts tokens of its own where it streams and a server tells none
     assert unknown.cost_usd is None or unknown.prompt_tokens > 0
+
+
+async def test_the_schema_of_an_answer_is_sent_where_the_server_keeps_to_one(
+    client: Client, lean: Client, ask: Any
+) -> None:
+    schema = {"type": "object", "properties": {"cause": {"enum": ["a", "b"]}}}
+    wanted = ask().model_copy(update={"answer": schema})
+    told = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    async with FaultServer('{"cause": "a"}') as server:
+        async with client(server, json_schema=True) as model:
+            assert (await model.complete(wanted)).text == '{"cause": "a"}'
+            assert server.bodies[-1]["response_format"] == told
+            await model.complete(ask())
+            assert "response_format" not in server.bodies[-1]
+        async with client(server) as model:
+            await model.complete(wanted)
+            assert "response_format" not in server.bodies[-1]
+        async with lean(server, vllm=True) as model:
+            await model.complete(wanted)
+            assert server.bodies[-1]["response_format"] == told
+    assert wanted.key() != ask().key()
