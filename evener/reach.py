@@ -1,7 +1,9 @@
 """A model behind an interface, before a run and after it: can it be reached, does the harness fit
 its window, will its budget ever count, and what was used."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from evener.agents.harness.context import characters
 from evener.agents.harness.observation import CHARACTERS_A_TOKEN
@@ -12,11 +14,26 @@ from evener.protocols.harness import Harness
 from evener.protocols.port import Model, Progress
 
 
+@runtime_checkable
+class Served(Protocol):
+    """A model on a server that may be our own, which is started, watched and ended."""
+
+    def keep(self, folder: Path, journal: Journal) -> None:
+        """Where its log goes, and what becomes of it."""
+        ...
+
+    def speak(self, say: Callable[[str], None]) -> None:
+        """How far it is is said through `say`."""
+        ...
+
+
 async def reach(model: Model, progress: Progress) -> None:
     """Ask the endpoint once which models it offers, and warn of a budget that nothing counts
     against. ModelError where it cannot be reached; nothing for a model in this process."""
     if not isinstance(model, RemoteModel):
         return
+    if isinstance(model, Served):
+        model.speak(progress.say)
     await model.check()
     if model.unpriced():
         progress.say(
@@ -42,11 +59,13 @@ def fits(model: Model, harnesses: Iterable[Harness]) -> None:
             )
 
 
-def note(model: Model, journal: Journal) -> None:
+def note(model: Model, journal: Journal, folder: Path) -> None:
     """From now on every call of a model behind an interface is in the run's log, and what the log
-    holds already counts against its budget."""
+    holds already counts against its budget. A server of our own writes into the run's `folder`."""
     if isinstance(model, RemoteModel):
         model.log_to(journal)
+    if isinstance(model, Served):
+        model.keep(folder / "server", journal)
 
 
 def farewell(model: Model, progress: Progress) -> None:

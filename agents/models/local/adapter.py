@@ -130,8 +130,9 @@ def adapter_ref(base: ModelRef, name: str, folder: Path) -> ModelRef:
     return ModelRef(base=base.base, adapter=name, revision=revision)
 
 
-def check_adapter(model: Any, folder: Path, *, base_names: Sequence[str]) -> list[str]:
-    """All that keeps the adapter in `folder` from being served on `model`; empty where nothing."""
+def check_adapter(model: Any | None, folder: Path, *, base_names: Sequence[str]) -> list[str]:
+    """All that keeps the adapter in `folder` from being served on `model`; empty where nothing.
+    Without a model its tensors are not compared with one."""
     try:
         config: dict[str, Any] = json.loads((folder / CONFIG).read_text("utf-8"))
     except (OSError, ValueError):
@@ -156,10 +157,12 @@ def check_adapter(model: Any, folder: Path, *, base_names: Sequence[str]) -> lis
     return faults + _tensor_faults(model, tensors)
 
 
-def _tensor_faults(model: Any, tensors: "dict[str, torch.Tensor]") -> list[str]:
-    modules: dict[str, Any] = dict(model.named_modules())
+def _tensor_faults(model: Any | None, tensors: "dict[str, torch.Tensor]") -> list[str]:
     lora = {name: tensor for name, tensor in tensors.items() if ".lora_" in name}
-    unmatched = [name for name, tensor in lora.items() if not _matches(modules, name, tensor)]
+    unmatched: list[str] = []
+    if model is not None:
+        modules: dict[str, Any] = dict(model.named_modules())
+        unmatched = [name for name, tensor in lora.items() if not _matches(modules, name, tensor)]
     faults: list[str] = []
     other = [name for name in tensors if name not in lora]
     if other:

@@ -12,6 +12,8 @@ from evener.agents.models.remote.key import Key
 from evener.protocols.error import ModelError
 
 ANY = "litellm"
+MANAGED = "vllm"
+"""Before the name of weights: they are served by a vLLM server of our own."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def is_remote(model: str) -> bool:
 def near(model: str) -> tuple[str, ...]:
     """`model` with the names of providers that are written much like its own."""
     provider, _, name = model.partition("/")
-    found = get_close_matches(provider, [*PROVIDERS, ANY], n=3, cutoff=0.7)
+    found = get_close_matches(provider, [*PROVIDERS, ANY, MANAGED], n=3, cutoff=0.7)
     return tuple(f"{one}/{name or '…'}" for one in found)
 
 

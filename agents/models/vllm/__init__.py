@@ -1,0 +1,1 @@
+"""The student on a vLLM server in a process of its own, with adapters loaded while it runs."""
