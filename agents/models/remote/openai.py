@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class OpenAIModel(RemoteModel):
     """`name` at an OpenAI-compatible server at `api_base`, with or without `/v1`.
 
-    `vllm` ones are asked for the sampled tokens, and keep to the schema of an answer. `key` names the variable that holds the key, if
-    the server wants one.
+    `vllm` ones are asked for the sampled tokens, and keep to the schema of an answer. `key` names
+    the variable that holds the key, if the server wants one.
     """
 
     def __init__(
