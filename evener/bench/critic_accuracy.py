@@ -60,7 +60,7 @@ class CriticAccuracy(Wire):
     `plants_from` is the set of plants.
 
     `macro_recall` is the share of the faulty plants that are rightly blamed, which is the mean of
-    the dimensions' recalls where each has as many plants, as in both sets that ship;
+    the dimensions' recalls where each has as many plants, as in all sets that ship;
     `false_blame` the share of agent errors that a part of the harness is blamed for;
     `kappa` Cohen's, over five dimensions and the agent. `failures` are the attributed episodes.
     """

@@ -83,8 +83,11 @@ def critic(
         str | None, typer.Option(help="The address of the server where the model is.")
     ] = None,
     plants: Annotated[
-        Literal["first", "second"],
-        typer.Option("--plants", help="40 faults and 10 errors, or the 20 and 5 of the check."),
+        Literal["first", "second", "third"],
+        typer.Option(
+            "--plants",
+            help="40 faults and 10 errors, the 20 and 5 of the check, or 40 and 10 written blind.",
+        ),
     ] = "first",
     episodes: Annotated[int, typer.Option(min=1, help="Failures of a plant, at most.")] = 4,
     seed: Annotated[int, typer.Option(min=0, help="Of the tasks.")] = 0,

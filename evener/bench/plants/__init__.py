@@ -1,12 +1,14 @@
 """Known faults of harnesses, by the taxonomy of Co-Harness (arXiv 2607.22688): eight for each
-dimension, and ten errors of the model that no harness is to blame for; and a second set as a check.
+dimension, and ten errors of the model that no harness is to blame for; a second set as a check; and
+a third, as large as the first, by somebody who had not seen the detectors.
 """
 
 from evener.bench.plants import agent, memory, middleware, prompt, skill, tool
 from evener.bench.plants.plant import Plant
 from evener.bench.plants.second import SECOND
+from evener.bench.plants.third import THIRD
 
-__all__ = ["PLANTS", "SECOND", "SETS", "Plant"]
+__all__ = ["PLANTS", "SECOND", "SETS", "THIRD", "Plant"]
 
 PLANTS: tuple[Plant, ...] = (
     *prompt.PLANTS,
@@ -16,4 +18,4 @@ PLANTS: tuple[Plant, ...] = (
     *memory.PLANTS,
     *agent.PLANTS,
 )
-SETS: dict[str, tuple[Plant, ...]] = {"first": PLANTS, "second": SECOND}
+SETS: dict[str, tuple[Plant, ...]] = {"first": PLANTS, "second": SECOND, "third": THIRD}

@@ -6,15 +6,17 @@ from collections import Counter
 import pytest
 
 from evener.agents.harness import check
-from evener.bench.plants import PLANTS, SECOND, Plant
+from evener.bench.plants import PLANTS, SECOND, SETS, THIRD, Plant
 from evener.bench.plants.view import understood
 from evener.environments.storefront import Storefront
 from evener.environments.storefront.action import ACTIONS
+from evener.protocols.patch import Patch
 from evener.protocols.path import overlap
 from evener.protocols.task import Purpose, Split
 from evener.protocols.trajectory import Outcome
 
-ANY = pytest.mark.parametrize("plant", [*PLANTS, *SECOND], ids=lambda plant: plant.name)
+ALL = [plant for plants in SETS.values() for plant in plants]
+ANY = pytest.mark.parametrize("plant", ALL, ids=lambda plant: plant.name)
 
 
 def test_as_many_faults_of_every_dimension_and_errors_of_the_agent() -> None:
@@ -22,7 +24,8 @@ def test_as_many_faults_of_every_dimension_and_errors_of_the_agent() -> None:
     assert counted == {"P": 8, "T": 8, "S": 8, "Mid": 8, "M": 8, None: 10}
     second = Counter(plant.dimension for plant in SECOND)
     assert second == {"P": 4, "T": 4, "S": 4, "Mid": 4, "M": 4, None: 5}
-    assert len({plant.name for plant in (*PLANTS, *SECOND)}) == 75
+    assert Counter(plant.dimension for plant in THIRD) == counted
+    assert len({plant.name for plant in ALL}) == 125
 
 
 @ANY
@@ -51,6 +54,22 @@ def test_the_fault_is_one_edit_of_its_dimension_on_a_harness_that_still_runs(pla
     assert plant.edit is not None
     assert plant.harness != plant.sound
     assert all(overlap(path, section[plant.dimension]) for path in plant.acceptable)
+    broken = Patch(base=plant.sound.digest(), edits=(plant.edit,))
+    assert broken.apply(plant.sound) == plant.harness
+    assert broken.inverse(plant.sound).apply(plant.harness) == plant.sound
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [plant for plant in THIRD if plant.dimension is None],
+    ids=lambda plant: plant.name,
+)
+@pytest.mark.parametrize("seed", [0, 1])
+async def test_a_student_of_the_third_set_slips_on_about_half_of_the_tasks(
+    plant: Plant, seed: int
+) -> None:
+    made = await plant.episodes(seed=seed)
+    assert 0.3 <= sum(not t.solved for t in made) / len(made) <= 0.7
 
 
 def test_every_question_of_the_desk_is_understood() -> None:
