@@ -14,6 +14,7 @@ DEEPEST = 40
 
 _SPACE = re.compile(r"(?<!\\)\\[,;:> ]|\\q?quad(?![a-zA-Z])|~")
 _DELIMITER = re.compile(r"\$|(?<!\\)\\[()\[\]]")
+_THIN_THOUSANDS = re.compile(r"(?<=\d)(?:\\,|\{,\})(?=\d{3}(?!\d))")
 _NEGATIVE_SPACE = re.compile(r"\s*\\!\s*")
 _SIZE = re.compile(
     r"\\(?:left|right)\s*\.(?!\d)|\\(?:left|right|[bB]igg?[lrm]?|displaystyle|limits)(?![a-zA-Z])\s*"
@@ -24,6 +25,7 @@ _SHORT_FRACTION = re.compile(r"\\frac\s*(?:(\d)\s*(\d)|(\d)\s*(\{)|(\{\d+\})\s*(
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+)")
+_REPEATING = re.compile(r"([-+]?)(\d*)\.(\d*)\\overline\{(\d+)\}")
 _RATIO = re.compile(r"([-+]?)(?:\\frac\{([-+]?\d+)\}\{([-+]?\d+)\}|(\d+)/(\d+))")
 _MIXED = re.compile(r"([-+]?)(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}")
 _NUMERAL = re.compile(r"(\d+)_(?:\{(\d+)\}|(\d+))")
@@ -70,17 +72,17 @@ def normal(answer: str) -> str:
     text = answer.strip().translate(_SIGNS)
     text = _DELIMITER.sub("", text.replace("\\$", ""))
     text = _SIZE.sub("", text)
-    text = _NEGATIVE_SPACE.sub("", text)
+    text = _THIN_THOUSANDS.sub("", _NEGATIVE_SPACE.sub("", text))
     text = _SPACE.sub(" ", text)
     text = re.sub(r"\\[dtc]frac(?![a-zA-Z])", r"\\frac", text)
     text = re.sub(r"\\(leq|geq|neq)(?![a-zA-Z])", lambda found: f"\\{found[1][:2]}", text)
-    text = text.replace("**", "^").replace("{,}", ",")
+    text = text.replace("**", "^")
     text = _NAMED.sub(r"\\\1", text)
     text = re.sub(r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text)
     text = re.sub(r"\\sqrt\s*(\d)(?!\d)", r"\\sqrt{\1}", text)
     text = re.sub(r"\^\s*([-+]?\d{2,})", r"^{\1}", text) if "{" not in text else text
     text = _SHORT_FRACTION.sub(_braced, text)
-    text = re.sub(r"\s+", " ", text).strip().rstrip(".").strip()
+    text = re.sub(r"\s+", " ", text).strip().rstrip(".,;").strip()
     return text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
 
 
@@ -114,6 +116,8 @@ def rational(answer: str) -> Fraction | None:
         return Fraction(int(text))
     if _DECIMAL.fullmatch(text):
         return Fraction(text.rstrip(".") if text.endswith(".") else text)
+    if (cycle := _REPEATING.fullmatch(text)) is not None:
+        return _repeating(cycle)
     if (ratio := _RATIO.fullmatch(text)) is not None:
         above, below = int(ratio[2] or ratio[4]), int(ratio[3] or ratio[5])
         sign = -1 if ratio[1] == "-" else 1
@@ -128,6 +132,14 @@ def numeral(answer: str) -> tuple[str, str] | None:
     """(digits, base) of a whole number written with its base, as in `52_8`, else None."""
     found = _NUMERAL.fullmatch(answer.replace(" ", ""))
     return None if found is None else (found[1].lstrip("0") or "0", found[2] or found[3])
+
+
+def _repeating(found: re.Match[str]) -> Fraction:
+    """0.1\\overline{6} is 1/6: the digits with one period, less those without it, over nines."""
+    before, once = f"{found[2]}{found[3]}" or "0", found[4]
+    nines = (10 ** len(once) - 1) * 10 ** len(found[3])
+    value = Fraction(int(before + once) - int(before), nines)
+    return -value if found[1] == "-" else value
 
 
 def _braced(found: re.Match[str]) -> str:

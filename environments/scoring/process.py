@@ -78,9 +78,10 @@ class Worker:
 
     def kill(self) -> None:
         """End the process and its group; returns when it is gone."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -124,9 +125,13 @@ class Worker:
         data = b""
         while not data.endswith(b"\n"):
             left = until - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
-                raise Lost("timeout")
-            more = os.read(pipe.fileno(), 1 << 16)
+            try:
+                if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                    raise Lost("timeout")
+                more = os.read(pipe.fileno(), 1 << 16)
+            except (OSError, ValueError):
+                # the pool was closed meanwhile
+                raise Lost("killed") from None
             if not more:
                 raise Lost("killed")
             data += more

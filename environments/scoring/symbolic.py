@@ -57,7 +57,11 @@ def parsed(text: str) -> Any:
     except Unwieldy as error:
         raise Undecided(str(error)) from None
     floats = tree.atoms(sympy.Float) if hasattr(tree, "atoms") else ()
-    return tree.xreplace({f: sympy.Rational(str(f)) for f in floats}) if floats else tree
+    exact = {f: sympy.Rational(str(f)) for f in floats}
+    if exact and isinstance(tree, sympy.Eq):
+        # rebuilt as it is: an equation that holds would become a mere True
+        return sympy.Eq(*(side.xreplace(exact) for side in tree.args), evaluate=False)
+    return tree.xreplace(exact) if exact else tree
 
 
 def equal(gold: str, answer: str) -> bool:

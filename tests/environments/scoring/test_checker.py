@@ -1,6 +1,7 @@
 """Three layers and three verdicts: right is right however it is written, and nothing hangs."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -48,6 +49,11 @@ def checker() -> Iterator[Checker]:
         ("y = 2x + 3", "2x+3"),
         (COLUMN, "\\begin{bmatrix} 0.2 \\\\ -3.6 \\end{bmatrix}"),
         ("90^\\circ", "90"),
+        ("3/8", "\\dfrac{3}{8}"),
+        ("E", "\\text{E}"),
+        ("\\frac{1}{2}", "\\frac{1}{2}=0.5"),
+        ("\\frac{2}{3}", "0.\\overline{6}"),
+        ("(3,4]", "3<x\\le 4"),
         ("864 \\mbox{ inches}^2", "864"),
         ("(-\\infty, 2) \\cup (3, \\infty)", "(3,\\infty)\\cup(-\\infty,2)"),
         ("(a+5)(b+2)", "ab+2a+5b+10"),
@@ -234,6 +240,27 @@ def test_a_gold_that_algebra_cannot_read_is_told_so(checker: Checker) -> None:
     assert checker.unreadable("\\sqrt{23}-2 \\sqrt{3}") is None
     assert checker.unreadable("\\text{Evelyn}") is None
     assert checker.unreadable("\\sqrt + ") is not None
+
+
+def test_a_checker_that_nobody_holds_leaves_no_process() -> None:
+    checker = Checker(size=1)
+    assert checker.check("\\sqrt{8}", "2\\sqrt{2}").verdict == "correct"
+    (pid,) = checker.pool.pids()
+    del checker
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_closing_while_something_hangs_ends_it() -> None:
+    checker = Checker(size=1, deadline_s=100)
+    hanging = asyncio.create_task(checker.judge("2", HANGING["integral"]))
+    await asyncio.sleep(1)
+    checker.close()
+    await asyncio.wait_for(asyncio.wait([hanging]), timeout=30)
+    failed = hanging.exception()
+    assert isinstance(failed, InfraError) or hanging.result().verdict == "error"
+    assert checker.pool.pids() == ()
 
 
 def test_a_closed_checker_fails_rather_than_hangs() -> None:
