@@ -159,11 +159,20 @@ class Rows(Wire):
 
 
 class RoleUse(Wire):
-    """What one role used."""
+    """What one role used; `tokens` are those written.
+
+    Of a model behind an interface also what was sent and charged: `requests` with retries and
+    probes, `usd` as far as a price is known (None: of nothing), `unpriced` requests whose price is
+    not known, `untold` those whose tokens are not.
+    """
 
     calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    requests: int = 0
+    usd: float | None = None
+    unpriced: int = 0
+    untold: int = 0
 
 
 class BudgetUse(Wire):

@@ -99,7 +99,7 @@ def run(
             where=f"{config}, distill",
             remedy=f"evener distill {config}",
         )
-    cost = estimate(settings.plan, arms=len(settings.harness.arms))
+    cost = estimate(settings.plan, arms=len(settings.harness.arms)).behind(settings)
     if dry_run:
         from evener.team import rehearse
 

@@ -1,9 +1,10 @@
 """Verdicts, rows and costs of a run from its log and store: nothing comes from anywhere else."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evener.agents.models.remote.attempt import CallRecord
+from evener.agents.models.remote.spending import Spending
 from evener.agents.record.log import latest
 from evener.protocols.digest import JsonObject, canonical
 from evener.protocols.port import Store
@@ -79,6 +80,25 @@ def roles_use(calls: Iterable[JsonObject]) -> dict[str, RoleUse]:
             seconds=round(before.seconds + sum(a.seconds for a in record.attempts), 1),
         )
     return found
+
+
+def charged(by_role: dict[str, RoleUse], calls: Sequence[JsonObject]) -> dict[str, RoleUse]:
+    """The same with what each role sent to interfaces and what that cost, by the log's entries of
+    calls: those of episodes that were broken off and run again, too."""
+    made = dict(by_role)
+    for role in {str(body["role"]): None for body in calls}:
+        book = Spending(role)
+        book.resume(calls)
+        priced = book.calls - book.untold - book.unpriced
+        made[role] = made.get(role, RoleUse()).model_copy(
+            update={
+                "requests": book.calls,
+                "usd": round(book.usd, 6) if priced else None,
+                "unpriced": book.unpriced,
+                "untold": book.untold,
+            }
+        )
+    return made
 
 
 def _number(value: object) -> float:

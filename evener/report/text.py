@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evener.protocols.summary import PooledSummary, Summary, VerdictLine
+from evener.protocols.summary import PooledSummary, RoleUse, Summary, VerdictLine
 from evener.report import section, taught
 from evener.report.finding import covers
 from evener.report.grid import compounding
@@ -96,9 +96,26 @@ def _cost(summary: Summary) -> str:
     calls = f", {student.calls} model calls, {student.tokens} tokens" if student else ""
     refused = ", ".join(f"{count} {reason}" for reason, count in summary.rows.refused.items())
     rows = f"{summary.rows.accepted} training rows" + (f" (refused: {refused})" if refused else "")
+    charges = "".join(
+        f"{role}: {charge}\n" for role, use in budget.by_role.items() if (charge := _charge(use))
+    )
     stopped = f"; stopped because {summary.stop_reason}" if summary.stop_reason else ""
     return (
         f"cost: {budget.cpu_seconds:.0f} CPU-seconds, {budget.wall_seconds:.0f} s, "
         f"{budget.rollouts} episodes{calls}; {rows}\n"
-        f"critic: {summary.critic}; gate: {summary.gate}{stopped}"
+        f"{charges}critic: {summary.critic}; gate: {summary.gate}{stopped}"
     )
+
+
+def _charge(use: RoleUse) -> str:
+    """What a model behind an interface was sent, and what that cost; nothing for any other."""
+    if not use.requests:
+        return ""
+    parts = [f"{use.requests} requests"]
+    if use.usd is not None:
+        parts.append(f"{use.usd:.4f} USD")
+    if use.unpriced:
+        parts.append(f"unknown price for {use.unpriced} calls")
+    if use.untold:
+        parts.append(f"unknown usage of {use.untold}")
+    return ", ".join(parts)

@@ -13,7 +13,7 @@ from evener.report.logged import arms, controls, effects, predictions, recovery,
 from evener.report.measured import Measured, comparisons, measured
 from evener.report.reviewed import reviews, served
 from evener.report.sentence import said
-from evener.report.summarize import roles_use, rows, student_use, verdict_lines
+from evener.report.summarize import charged, roles_use, rows, student_use, verdict_lines
 
 End = Literal["finished", "budget"]
 
@@ -48,6 +48,7 @@ def read(folder: RunFolder, *, ended: End | None = None) -> tuple[Summary, tuple
         ),
         **roles_use(record.bodies(CALL)),
     }
+    by_role = charged(by_role, list(record.bodies(CALL)))
     cpu, wall = _spent(folder)
     summary = Summary(
         run=folder.path.name,
