@@ -110,6 +110,9 @@ def sound(name: str) -> Harness:
             prompt = Prompt(system=DESK.replace(TOOLS, SEVERAL + TOOLS))
             wire = WireFormat(strict=False, several=True)
             return _desk(name, prompt=prompt, wire=wire, loop=Loop(max_turns=3))
+        case "roomy":
+            loop = Loop(max_turns=6, max_reply_tokens=200)
+            return _desk(name, prompt=desk.prompt, wire=WireFormat(strict=True), loop=loop)
         case "spoken":
             prompt = Prompt(system=DESK.replace(FORM, FORM + SPOKEN))
             return _desk(name, prompt=prompt, wire=WireFormat(strict=False), loop=SIX)

@@ -1,13 +1,13 @@
 """Eight faults of the middleware: limits of a reply, of results and of the window, a stop string, a
-hook too many and one too few, and two orders of the protocol that the students cannot keep."""
+hook too many and one too few, and orders of the protocol that the prompt does not know of."""
 
 import re
 
-from evener.bench.plants.clerk import Clerk, Step
+from evener.bench.plants.clerk import Clerk, Step, then_final
 from evener.bench.plants.third_base import Third
 from evener.bench.plants.view import Question, View
 
-_PRICES = re.compile(r"(\d+)\n(\d+)")
+_PRICES = re.compile(r"(\d+)\n(\d+)?")
 _LAST = re.compile(r"is not the last result \((-?[\d.]+)\)")
 
 
@@ -38,36 +38,47 @@ class Rechecking(Clerk):
 
 
 class Abreast(Clerk):
-    """Looks both items of a bill up in one reply where it may, else one after the other."""
+    """Looks both items of a bill up in one reply where it may, and what is missing afterwards."""
 
     def reply(self, view: View) -> str:
         """Two calls at first."""
         question = view.question
-        if question is None or question.kind != "bill" or not view.says("several calls in one"):
-            return super().reply(view)
-        if not view.own:
-            calls = [self.write(view, "lookup", (item,)) for item in question.items]
-            return "\n".join(calls)
+        if question and question.kind == "bill" and not view.own and view.says("several calls in"):
+            return "\n".join(self.write(view, "lookup", (item,)) for item in question.items)
         return super().reply(view)
 
     def next(self, view: View, question: Question) -> Step:
-        """The sum of the two prices that came together."""
-        found = next((f for made in view.own if (f := _PRICES.fullmatch(made.answer))), None)
-        if found is None:
+        """The other price, the sum, the end."""
+        found = _PRICES.match(view.own[0].answer) if view.own else None
+        if question.kind != "bill" or found is None:
             return super().next(view, question)
-        values = (self.expression(view, question, [found[1], found[2]]),)
-        result = view.result("calculator", *values)
-        return ("calculator", values) if result is None else ("final", (result,))
+        second = found[2] or view.result("lookup", question.items[1])
+        if second is None:
+            return "lookup", (question.items[1],)
+        return then_final(view, "calculator", f"{found[1]}+{second}")
 
 
-class Thinking(Clerk):
-    """Ends its thoughts with the call, as it is told to; behind them where it has just been told to
-    do that."""
+class Corrected(Clerk):
+    """Goes on as the instructions say, and otherwise in the turn behind a correction."""
+
+    def reply(self, view: View) -> str:
+        """The next turn; a call that could not be read is no failure of its tool."""
+        if view.question is None:
+            return super().reply(view)
+        return self.write(view, *self.next(view, view.question))
+
+    def told(self, view: View, words: str) -> bool:
+        """Whether it was just corrected in these words."""
+        return bool(view.own) and words in view.own[-1].answer
+
+
+class Thinking(Corrected):
+    """Ends its thoughts with the call, as it is told to; behind them where it was just corrected"""
 
     def write(self, view: View, tool: str, values: tuple[str, ...]) -> str:
         """Inside, or behind."""
         made = super().write(view, tool, values)
-        if view.own and "behind the reasoning" in view.own[-1].answer:
+        if self.told(view, "behind the reasoning"):
             return f"<think>\nThe next step is {tool}.\n</think>\n{made}"
         return f"<think>\nThe next step is {tool}.\n{made}\n</think>"
 
@@ -83,13 +94,14 @@ class Forgetful(Clerk):
         return super().next(view, question)
 
 
-class Fencing(Clerk):
-    """Writes calls in a code fence where it is told to."""
+class Fencing(Corrected):
+    """Writes calls in a code fence, as it is told to; bare where it was just corrected."""
 
     def write(self, view: View, tool: str, values: tuple[str, ...]) -> str:
-        """Fenced on demand."""
+        """Fenced, or bare."""
         made = super().write(view, tool, values)
-        return f"```json\n{made}\n```" if view.says("code fence") else made
+        bare = self.told(view, "and nothing else") or not view.says("code fence")
+        return made if bare else f"```json\n{made}\n```"
 
 
 PLANTS: tuple[Third, ...] = (
@@ -165,7 +177,7 @@ PLANTS: tuple[Third, ...] = (
         base="fenced",
         path="middleware.hooks.after_model",
         new=[{"name": "require_action"}],
-        paths=("middleware.protocol.strict",),
+        paths=("middleware.protocol.strict", "middleware.loop.max_turns"),
         student=Fencing(),
     ),
 )
