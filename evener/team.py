@@ -33,7 +33,7 @@ from evener.protocols.port import Critic, Environment, FineTuner, Model
 from evener.protocols.summary import Summary
 from evener.protocols.task import Split
 from evener.protocols.wire import ModelServed, RunEnded, StartRun
-from evener.reach import fits, note
+from evener.reach import fits, noted
 from evener.report.whole import End, summarize
 from evener.roles import seated
 from evener.trained import trained_model
@@ -66,8 +66,10 @@ class Team:
         ):
             tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
             fits(model, (basis.start, *basis.arms.values()))
-            with RunFolder.open(out, _manifest(config, basis, model, judge)) as folder:
-                note(model, folder.record, folder.path)
+            with (
+                RunFolder.open(out, _manifest(config, basis, model, judge)) as folder,
+                noted(model, folder.record, folder.path),
+            ):
                 critic = parts.critic or choose_critic(
                     config, basis.background, seated(judge, "critic", folder)
                 )

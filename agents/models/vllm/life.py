@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from evener.agents.models.remote.openai import Server
 from evener.agents.models.vllm.admin import Admin
 from evener.agents.models.vllm.crash import Crash
+from evener.agents.models.vllm.process import ServerProcess
 from evener.protocols.error import InfraError
 
 T = TypeVar("T")
@@ -18,21 +19,29 @@ _LATE_S = 15.0
 
 
 class Life:
-    """`client` asks for replies, `admin` for all else. `gone` is set, once, when it is over."""
+    """`client` asks for replies, `admin` for all else. `gone` is set, once, when it is over.
+    `process` is that of a server of our own, and `log_from` where in its log this life begins."""
 
     def __init__(
-        self, *, number: int, url: str, client: Server, admin: Admin, late_s: float = _LATE_S
+        self,
+        *,
+        number: int,
+        url: str,
+        client: Server,
+        admin: Admin,
+        process: ServerProcess | None = None,
+        log_from: int = 0,
     ) -> None:
         self.number = number
         self.url = url
         self.client = client
         self.admin = admin
         self.gone: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
-        self.late_s = late_s
+        self.process = process
+        self.log_from = log_from
+        self.late_s = _LATE_S if process else 0.0
         self.busy = 0
         """Requests under way."""
-        self.log_from = 0
-        """Where in the log it begins."""
         self.answered = 0
         """Requests that came to an end."""
 
@@ -117,7 +126,7 @@ class Standing:
         """Always the same one."""
         if self.life is None:
             url, client, admin = self._parts
-            self.life = Life(number=1, url=url, client=client, admin=admin, late_s=0)
+            self.life = Life(number=1, url=url, client=client, admin=admin)
         return self.life
 
     async def close(self) -> None:

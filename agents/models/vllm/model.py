@@ -82,6 +82,12 @@ class VllmModel(RemoteModel):
         if isinstance(self.serving_at, ManagedServer):
             self.serving_at.keep(folder, journal)
 
+    def release(self) -> None:
+        """The journal is about to close: nothing more is written into it."""
+        self._journal = None
+        if isinstance(self.serving_at, ManagedServer):
+            self.serving_at.release()
+
     def speak(self, say: Callable[[str], None]) -> None:
         """Tell a person through `say` how far the server is."""
         if isinstance(self.serving_at, ManagedServer):

@@ -36,9 +36,11 @@ class Tokens:
         if self._folder is None:
             return
         theirs = await life.admin.prompt_ids(name, _SAID)
+        if theirs is None:
+            return
         renderer = await self._renderer(self._folder)
         ours = tuple(renderer.ids((Message(role="user", content=_SAID),)))
-        if theirs is not None and theirs != ours:
+        if theirs != ours:
             raise ModelError(
                 f"vLLM makes other tokens of a conversation than training does ({len(theirs)} and "
                 f"{len(ours)})",

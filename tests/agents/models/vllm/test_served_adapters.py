@@ -66,7 +66,7 @@ async def test_an_adapter_that_changes_nothing_counts_as_not_loaded(
         assert model.adapters.names == ()
         assert (await model.complete(ask())).text
     assert [one["kind"] for one in fake.asked("load", "unload")] == ["load", "unload"]
-    assert journal.events == ["starting", "ready", "loaded", "unloaded", "stopped"]
+    assert journal.events == ["starting", "ready", "loaded", "unloaded"]
 
 
 async def test_every_clash_is_said_at_once_and_the_server_is_not_asked(
@@ -173,7 +173,7 @@ async def test_a_crash_while_an_adapter_is_loaded_is_another_try(
     async with student() as model:
         ref = await model.load_adapter("m1", lora)
         assert (await model.use(ref).complete(ask())).text.startswith("changed")
-    assert journal.events == ["starting", "ready", "died", "starting", "ready", "loaded", "stopped"]
+    assert journal.events == ["starting", "ready", "died", "starting", "ready", "loaded"]
 
 
 async def test_a_crash_at_every_load_ends(student: Any, fake: Any, lora: Path) -> None:

@@ -29,7 +29,7 @@ async def test_the_first_request_starts_it_and_close_ends_it(
         assert os.getpgid(fake.pids[0]) == fake.pids[0] != os.getpgid(0)
     assert fake.all_gone()
     assert len(fake.pids) == 1
-    assert journal.events == ["starting", "ready", "stopped"]
+    assert journal.events == ["starting", "ready"]
     (start,) = fake.asked("start")
     given = start["arguments"]
     assert given[given.index("--host") + 1] == "127.0.0.1"
@@ -53,7 +53,7 @@ async def test_the_key_stands_on_no_command_line_and_in_no_log(
         await model.complete(ask())
         server = model.serving_at
         assert isinstance(server, ManagedServer)
-        key = server._secret.value()
+        key = server.key.value()
         said = fake.command_line()
     assert len(key) > 20
     assert key not in said
@@ -96,7 +96,7 @@ async def test_requests_under_way_at_a_crash_are_infra_and_the_next_one_is_answe
         assert {r.kind for r in lost if isinstance(r, InfraError)} == {"server_died"}
         assert (await model.complete(ask("again"))).text == "the base says this"
     assert fake.all_gone()
-    assert journal.events == ["starting", "ready", "died", "starting", "ready", "stopped"]
+    assert journal.events == ["starting", "ready", "died", "starting", "ready"]
     died = next(b for b in journal.bodies("server") if b["event"] == "died")
     assert died["kind"] == "killed"
     assert died["code"] == -signal.SIGKILL
@@ -133,7 +133,7 @@ async def test_a_server_that_computes_nothing_is_killed_and_started_again(
         assert caught.value.kind == "server_hung"
         assert (await model.complete(ask())).text
     assert fake.all_gone()
-    assert journal.events == ["starting", "ready", "hung", "starting", "ready", "stopped"]
+    assert journal.events == ["starting", "ready", "hung", "starting", "ready"]
 
 
 async def test_a_server_that_is_slow_but_answers_is_left_alone(
@@ -145,7 +145,7 @@ async def test_a_server_that_is_slow_but_answers_is_left_alone(
             await model.complete(ask(str(n)))
         await asyncio.sleep(2.5)  # and one that nobody asks hangs not
         await model.complete(ask())
-    assert journal.events == ["starting", "ready", "stopped"]
+    assert journal.events == ["starting", "ready"]
 
 
 async def test_restarts_are_bounded_and_the_end_says_why(
@@ -275,13 +275,11 @@ import asyncio, sys
 from pathlib import Path
 from evener.agents.models.vllm.settings import VllmSettings
 from evener.agents.models.vllm.start import managed
-from evener.protocols.message import Message
-from evener.protocols.model import Request
 
 async def main():
     model = managed(Path(sys.argv[2]), settings=VllmSettings(python=sys.argv[1]))
-    await model.complete(Request(messages=(Message(role="user", content="hello"),)))
-    print("answered", flush=True)
+    await model.serving_at.up()
+    print("ready", flush=True)
     await asyncio.sleep(3600)
 
 asyncio.run(main())
@@ -299,7 +297,7 @@ def test_nothing_is_left_of_it_when_whoever_started_it_is_gone(
         command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "answered\n"
+        assert process.stdout.readline() == "ready\n"
         assert len(fake.alive()) == 2
         process.send_signal(sent)
         process.wait(60)
@@ -312,7 +310,7 @@ async def test_nothing_is_left_when_the_guard_itself_is_killed(
     fake.script({"1": {"child": True}})
     async with student() as model:
         await model.complete(ask())
-        process = model.serving_at.process
+        process = model.serving_at.life.process
         assert isinstance(process, ServerProcess)
         process._guard.kill()
         assert await fake.gone()
