@@ -5,6 +5,7 @@ from evener.agents.harness.observation import CHARACTERS_A_TOKEN
 from evener.agents.harness.render import opening
 from evener.agents.models.remote.price import Price
 from evener.agents.models.remote.provider import is_remote
+from evener.agents.models.vllm.name import is_managed
 from evener.agents.plan import Plan
 from evener.choose import choose_environment, choose_harness
 from evener.config import DistillConfig, RunConfig
@@ -30,7 +31,7 @@ class PerEpisode(Wire):
 class Estimate(Wire):
     """Upper bounds in episodes. CPU-seconds only for the embedded student, where they were
     measured: `per_episode` and `per_row` on one core. Calls, tokens read and written, and money
-    where the prices are given, only for a student behind an interface."""
+    where the prices are given, only for a student behind an interface or on a vLLM server."""
 
     stages: tuple[Stage, ...]
     rollouts: int
@@ -55,9 +56,10 @@ class Estimate(Wire):
         return f"estimate: at most {self.rollouts} episodes ({parts}){rows}{cost}"
 
     def behind(self, config: RunConfig) -> "Estimate":
-        """The same in calls, tokens and money, where the student is behind an interface."""
+        """The same in calls, tokens and money, where the student is behind an interface or on a
+        vLLM server."""
         student = config.student
-        if not student.api_base and not is_remote(student.model):
+        if not student.api_base and not is_remote(student.model) and not is_managed(student.model):
             return self
         environment = choose_environment(config)
         specs = (config.harness.start, *config.harness.arms.values())
