@@ -10,6 +10,12 @@ from evener.environments.sandbox.inside.readable import LIBRARIES, package_folde
 INSIDE = Path(__file__).resolve().parent / "inside"
 _BOUND = "/run/evener"
 _FOLDER = "/tmp"  # of the sandbox's own file system
+# bubblewrap's own /dev has terminals, for which it makes one user namespace more: the process in it
+# has no rights over the others any more
+_DEVICES = [
+    part for name in ("null", "zero", "random", "urandom")
+    for part in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+]  # fmt: skip
 # evener itself is not importable in there: only the folder `inside` is, under its usual name
 _BOOT = """
 import sys, types
@@ -61,8 +67,8 @@ def bubblewrapped(
         found, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid",
         "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
         *(["--unshare-user"] if user_namespace else []),
-        "--cap-add", "ALL", "--clearenv", "--hostname", "sandbox", *shown,
-        "--proc", "/proc", "--dev", "/dev", "--tmpfs", _FOLDER, "--dir", f"{_FOLDER}/own",
+        "--cap-add", "ALL", "--hostname", "sandbox", *shown,
+        "--proc", "/proc", *_DEVICES, "--tmpfs", _FOLDER, "--dir", f"{_FOLDER}/own",
         "--remount-ro", _FOLDER, "--remount-ro", "/", "--chdir", "/",
         "--", *_python(), _BOUND, str(descriptor), options,
     ]  # fmt: skip

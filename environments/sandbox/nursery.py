@@ -21,6 +21,8 @@ from evener.protocols.error import InfraError
 _STARTS_WITHIN = 120.0  # seconds; the packages are imported meanwhile
 _USERS = 0x40000000  # the first of the numbers that no account has
 _SLOTS = 4096
+# a process that forks has one thread; an arena of memory a thread would count against the limit
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 # what is importable, and what is imported before the first fork; each where it is installed
 PACKAGES = ("mpmath", "sympy", "numpy", "scipy")
 IMPORTED = ("sympy", "numpy")
@@ -86,7 +88,7 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                env={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                env=_ENVIRONMENT,
                 cwd="/",
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
@@ -126,7 +128,10 @@ class Nursery:
         name = "own" if self._folder is None else f"{slot}-{secrets.token_hex(4)}"
         place = None if self._folder is None else self._folder / name
         if place is not None:
-            place.mkdir(mode=0o700)
+            try:
+                place.mkdir(mode=0o700)
+            except OSError as error:
+                raise InfraError(f"the sandbox has no folder any more: {error}") from error
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         out, out_theirs = os.pipe()

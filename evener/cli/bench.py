@@ -121,3 +121,27 @@ def critic(
 
         found = asyncio.run(whole())
     emit(found, render(found), as_json=as_json)
+
+
+@group.command()
+def sandbox(
+    *,
+    level: Annotated[
+        Literal["process", "bwrap"] | None,
+        typer.Option("--level", help="Only this level; else each that works here."),
+    ] = None,
+    turns: Annotated[int, typer.Option(min=2, help="Fresh processes, each beside 100 calls.")] = 30,
+    starts: Annotated[int, typer.Option(min=2, help="Episodes that are started either way.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the Python tool: a warm interpreter against a fresh `python -c`, in one run.
+
+    Ratios with their intervals, for a call and for the start of an episode.
+    """
+    from evener.bench.sandbox import measure, render
+    from evener.environments.sandbox import LEVELS
+
+    levels = LEVELS if level is None else (level,)
+    found = asyncio.run(measure(levels, turns=turns, starts=starts, calls=100, seed=seed))
+    emit(found, render(found), as_json=as_json)
