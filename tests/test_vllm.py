@@ -141,7 +141,7 @@ def test_a_whole_round_on_a_vllm_server(tmp_path: Path) -> None:
 
 def test_a_server_that_is_killed_in_mid_round_costs_no_run(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    small = ("plan.training.method=none", "plan.search.iterations=0", "plan.search.lighter=0")
+    small = ("plan.training.method=none", "plan.trials.rollouts=8")
     killed = 0
     with start(out, *small) as process:
         deadline = time.monotonic() + 1500
