@@ -10,6 +10,14 @@ from evener.environments.sandbox.inside.readable import LIBRARIES, package_folde
 INSIDE = Path(__file__).resolve().parent / "inside"
 _BOUND = "/run/evener"
 _FOLDER = "/tmp"  # of the sandbox's own file system
+# one thread for a process that forks; an arena of memory a thread would count against the limit;
+# and the same order of sets in every run
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
+    "PYTHONHASHSEED": "0",
+}
 # bubblewrap's own /dev has terminals, for which it makes one user namespace more: the process in it
 # has no rights over the others any more
 _DEVICES = [
@@ -75,7 +83,9 @@ def bubblewrapped(
 
 
 def _python() -> list[str]:
-    return [sys.executable, "-I", "-B", "-X", "utf8", "-c", _BOOT]
+    # -s and -P are all of -I but for the environment, which has nothing here but what is given
+    # with it: -I would draw the seed of hashes anew, and sets would print in another order
+    return [sys.executable, "-s", "-P", "-B", "-X", "utf8", "-c", _BOOT]
 
 
 def _installed(prefix: Path) -> list[str]:

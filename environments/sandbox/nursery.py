@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from evener.environments.sandbox.command import bubblewrapped, plain
+from evener.environments.sandbox.command import ENVIRONMENT, bubblewrapped, plain
 from evener.environments.sandbox.folder import remove
 from evener.environments.sandbox.protection import Level, Limits
 from evener.environments.sandbox.worker import Worker
@@ -21,8 +21,6 @@ from evener.protocols.error import InfraError
 _STARTS_WITHIN = 120.0  # seconds; the packages are imported meanwhile
 _USERS = 0x40000000  # the first of the numbers that no account has
 _SLOTS = 4096
-# a process that forks has one thread; an arena of memory a thread would count against the limit
-_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 # what is importable, and what is imported before the first fork; each where it is installed
 PACKAGES = ("mpmath", "sympy", "numpy", "scipy")
 IMPORTED = ("sympy", "numpy")
@@ -88,7 +86,7 @@ class Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                env=_ENVIRONMENT,
+                env=ENVIRONMENT,
                 cwd="/",
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,

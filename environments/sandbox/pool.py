@@ -78,6 +78,7 @@ class Sandbox:
                 nursery = await Nursery.start(one, limits=held, skip=skip)
             except InfraError as error:
                 said = str(error)
+                _LOG.info("Python sandbox: level %s does not work here: %s", one, said)
                 continue
             made = cls(nursery, level=one, limits=held, warm=warm, skip=skip)
             try:
