@@ -12,19 +12,6 @@ from evener.team import rehearse
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aime_qwen3.toml"
 WORDS = [f"{letter}word" for letter in "abcdefghijkl"]
-    "apple",
-    "brick",
-    "cedar",
-    "delta",
-    "eagle",
-    "flint",
-    "grape",
-    "heron",
-    "ivory",
-    "jade",
-    "kite",
-    "lemon",
-]
 
 
 def problems(path: Path, *, count: int, first: int) -> None:
