@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from evener.environments.math.collected import Collected
+from evener.environments.math.example import examples
 from evener.environments.math.generated import Generated
 from evener.environments.math.interpreter import Interpreters, Sandboxed
 from evener.environments.math.problem import ProblemSet
@@ -14,10 +15,10 @@ from evener.environments.scoring import Checker
 from evener.protocols.digest import digest
 from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
-from evener.protocols.port import Session
+from evener.protocols.port import Session, WorkedExample
 from evener.protocols.task import Split, Task
 
-HARNESSES: tuple[str, ...] = ("tir",)
+HARNESSES: tuple[str, ...] = ("seed", "tir")
 
 
 class MathEnvironment:
@@ -82,6 +83,10 @@ class MathEnvironment:
             level=await self._interpreters.ready(),
             timeout_s=self._timeout_s,
         )
+
+    def examples(self) -> tuple[WorkedExample, ...]:
+        """The documentation's worked examples, of generated problems that no split has."""
+        return examples()
 
     def gold(self, task: Task) -> tuple[Call, ...]:
         """A right solution, for checks only."""

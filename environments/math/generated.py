@@ -1,13 +1,14 @@
 """Problems without end and without a download: a pure function of (split, seed, index).
 
 Splits share no problem by construction: the numbers of a kind belong to the one split that their
-hash points to, and `ood` has kinds of its own.
+hash points to, or to the documentation's examples, and `ood` has kinds of its own.
 """
 
 import hashlib
 import random
 import re
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from evener.environments.math.kinds import OOD, USUAL
 from evener.environments.math.kinds.kind import Kind, Made
@@ -19,7 +20,9 @@ from evener.protocols.task import Split, Task
 VERSION = 1
 MOST_TRIES = 10_000
 
-_OWNERS = (Split.MINE, Split.HELD_IN, Split.HELD_OUT, Split.TEST)
+Part: TypeAlias = Split | Literal["example"]
+
+_OWNERS: tuple[Part, ...] = (Split.MINE, Split.HELD_IN, Split.HELD_OUT, Split.TEST, "example")
 _ID = re.compile(r"math-(mine|held_in|held_out|test|ood)-(-?\d{1,20})-(\d{1,9})", re.ASCII)
 
 
@@ -43,7 +46,7 @@ class Generated:
         kinds = len(kinds_of(split))
         ahead = list(range(kinds))
         seen: set[str] = set()
-        drawn: list[Problem] = []
+        given: list[Problem] = []
         for position in range(count):
             turn = position % kinds
             made = problem(split, seed, ahead[turn])
@@ -60,8 +63,8 @@ class Generated:
                 )
             ahead[turn] += kinds
             seen.add(made.prompt)
-            drawn.append(made)
-        return tuple(drawn)
+            given.append(made)
+        return tuple(given)
 
     def find(self, task: Task) -> Problem:
         """Made again from the id, and refused where its text is another."""
@@ -86,10 +89,7 @@ def problem(split: Split, seed: int, index: int) -> Problem:
     """The problem at `index` of a seed."""
     kinds = kinds_of(split)
     kind = [*kinds][index % len(kinds)]
-    draw = random.Random(f"math/{VERSION}/{split.value}/{seed}/{index}")
-    made = kinds[kind](draw)
-    while owner(kind, made) is not split:
-        made = kinds[kind](draw)
+    made = drawn(split, kind, f"{seed}/{index}")
     return Problem(
         id=f"math-{split.value}-{seed}-{index}",
         split=split,
@@ -100,8 +100,18 @@ def problem(split: Split, seed: int, index: int) -> Problem:
     )
 
 
-def owner(kind: str, made: Made) -> Split:
-    """The one split whose problems may have these numbers."""
+def drawn(part: Part, kind: str, seed: str) -> Made:
+    """A problem of a kind whose numbers belong to a part; equal arguments give equal problems."""
+    draw = random.Random(f"math/{VERSION}/{part}/{kind}/{seed}")
+    make = OOD[kind] if kind in OOD else USUAL[kind]
+    made = make(draw)
+    while owner(kind, made) != part:
+        made = make(draw)
+    return made
+
+
+def owner(kind: str, made: Made) -> Part:
+    """The one part whose problems may have these numbers."""
     if kind in OOD:
         return Split.OOD
     text = f"{kind}:{','.join(str(number) for number in made.numbers)}"

@@ -15,7 +15,7 @@ def arithmetic(draw: random.Random) -> Made:
         (a, b, c),
         f"What is ${a} \\cdot {b} + {c}$?",
         str(a * b + c),
-        f"print(sum([{a}] * {b}) + {c})",
+        f"print({a} * {b} + {c})",
     )
 
 
@@ -39,7 +39,7 @@ def remainder(draw: random.Random) -> Made:
         (base, power, modulus),
         f"Find the remainder when ${base}^{{{power}}}$ is divided by ${modulus}$.",
         str(pow(base, power, modulus)),
-        f"r = 1\nfor _ in range({power}):\n    r = r * {base} % {modulus}\nprint(r)",
+        f"print({base}**{power} % {modulus})",
     )
 
 

@@ -2,12 +2,14 @@
 
 import contextlib
 import io
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
+from evener.environments.math.example import EACH, KINDS, examples
 from evener.environments.math.generated import Generated, kinds_of
 from evener.environments.math.kinds import OOD, USUAL
 from evener.environments.math.kinds.kind import Made
@@ -52,6 +54,23 @@ def test_a_second_way_finds_the_same_answer(kind: str, checker: Checker) -> None
         assert checker.unreadable(made.answer) is None
 
 
+def test_worked_examples_print_what_they_say_and_belong_to_no_split(checker: Checker) -> None:
+    seen = set[str]()
+    for example in examples():
+        asked, run, result, final = example.turns
+        assert run.call is not None
+        assert final.call is not None
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(str(run.call.arguments["code"]), {})  # our own code, which a seed made
+        assert json.loads(result.content or "")["stdout"] == out.getvalue()
+        assert final.call.arguments["answer"] == out.getvalue().strip()
+        seen.add(asked.content or "")
+    assert len(seen) == len(examples()) == EACH * len(KINDS)
+    for split in Split:
+        assert not seen & {problem.prompt for problem in PROBLEMS.draw(split, count=600, seed=1)}
+
+
 def test_a_draw_is_a_function_of_split_count_and_seed(
     drawn: dict[Split, tuple[Problem, ...]],
 ) -> None:
@@ -63,7 +82,7 @@ def test_a_draw_is_a_function_of_split_count_and_seed(
 def test_this_very_problem_stays_the_same() -> None:
     (made,) = PROBLEMS.draw(Split.MINE, count=1, seed=0)
     assert (made.id, made.kind) == ("math-mine-0-0", "arithmetic")
-    assert (made.prompt, made.answer) == ("What is $21 \\cdot 83 + 509$?", "2252")
+    assert (made.prompt, made.answer) == ("What is $61 \\cdot 52 + 172$?", "3344")
 
 
 def test_ids_and_prompts_occur_once_over_all_splits(

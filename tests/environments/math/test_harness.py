@@ -36,6 +36,15 @@ def test_the_harness_is_the_plain_one_of_tool_integrated_reasoning() -> None:
     assert harness.memory.policy == "none"
 
 
+def test_the_seed_shows_the_documentation_s_examples() -> None:
+    harness = load(MATHS.harness_path("seed"))
+    check(harness, ACTIONS)
+    documented = [example.turns for example in MATHS.examples() if example.kind == "arithmetic"]
+    assert [*harness.prompt.examples] == documented[:3]
+    actions = {spec.name: spec for spec in ACTIONS}
+    assert all(tool.parameters == actions[tool.name].parameters for tool in harness.tools)
+
+
 async def played(task: Task, replies: list[str]) -> tuple[Trajectory, ScriptedModel]:
     harness, model = load(MATHS.harness_path("tir")), ScriptedModel(replies)
     key = EpisodeKey(

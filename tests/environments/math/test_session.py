@@ -14,7 +14,15 @@ from evener.environments.sandbox import Execution
 from evener.environments.scoring import Checker
 from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
-from evener.protocols.port import Auditable, Environment, Equating, Equipped, Observation, Session
+from evener.protocols.port import (
+    Auditable,
+    Documented,
+    Environment,
+    Equating,
+    Equipped,
+    Observation,
+    Session,
+)
 from evener.protocols.task import Split, Task
 from evener.protocols.trajectory import Score
 
@@ -50,9 +58,10 @@ def test_it_is_an_environment_with_gold_and_harnesses(maths: MathEnvironment) ->
     environment: Environment = maths
     assert isinstance(environment, Auditable)
     assert isinstance(environment, Equipped)
-    assert HARNESSES == ("tir",)
+    assert isinstance(environment, Documented)
+    assert HARNESSES == ("seed", "tir")
     for name in ("best", "../tir", "tir.yaml", ""):
-        with pytest.raises(ConfigError, match="It ships tir"):
+        with pytest.raises(ConfigError, match="It ships seed, tir"):
             environment.harness_path(name)
 
 
