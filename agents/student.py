@@ -98,7 +98,7 @@ class Student(Peer):
         if running is None:
             running = asyncio.create_task(self._run(message, key))
             self._running[key.id()] = running
-            running.add_done_callback(lambda _: self._running.pop(key.id(), None))
+            running.add_done_callback(lambda task: self._over(key, task))
         # shielded: another request may wait for the same episode
         return RolloutFinished(episode=await asyncio.shield(running))
 
@@ -122,6 +122,13 @@ class Student(Peer):
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+    def _over(self, key: EpisodeKey, task: asyncio.Task[EpisodeRef]) -> None:
+        """Forget an episode that has ended. What it failed with is for those who wait for it; where
+        all of them were cancelled, nobody else is to hear of it."""
+        self._running.pop(key.id(), None)
+        if not task.cancelled():
+            task.exception()
 
     async def _run(self, message: RolloutRequest, key: EpisodeKey) -> EpisodeRef:
         model = self._served.get(message.model.revision)

@@ -27,7 +27,8 @@ class UserError(EvenerError):
         self.where = where
         self.remedy = remedy
         line = f"{where}: {what}" if where else what
-        super().__init__(f"{line}. {remedy}" if remedy else line)
+        stop = "" if line.endswith((".", "?", "!")) else "."
+        super().__init__(f"{line}{stop} {remedy}" if remedy else line)
 
 
 class HarnessError(UserError):

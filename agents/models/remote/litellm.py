@@ -150,11 +150,20 @@ class Provider:
             raise self._fault(error) from None
 
     async def names(self) -> Listing:
-        """The names that the library lists for the provider."""
+        """The names that the library lists for the provider, and the window that it knows of this
+        one at the provider's own service."""
         provider, _, _ = self._spec.partition("/")
         known: dict[str, Any] = self._library.models_by_provider
-        found = known.get(provider) or ()
-        return Listing({str(name): None for name in found})
+        windows: dict[str, int | None] = dict.fromkeys(map(str, known.get(provider) or ()))
+        window = self._window() if self._address is None else None
+        return Listing(windows | ({} if window is None else {self._spec: window}))
+
+    def _window(self) -> int | None:
+        costs: dict[str, Any] = self._library.model_cost
+        names = (self._spec, self._spec.partition("/")[2])
+        entry: dict[str, Any] = next((costs[name] for name in names if name in costs), {})
+        window = entry.get("max_input_tokens") or entry.get("max_tokens")
+        return window if isinstance(window, int) else None
 
     async def close(self) -> None:
         """Close the connections that the library keeps for all of its providers, once nobody here
