@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from evener.cli.app import app
-from evener.cli.option import DistillFile, DryRun, OutFolder, Overrides, Quiet
+from evener.cli.option import (
+    DistillFile,
+    DryRun,
+    OutFolder,
+    Overrides,
+    Quiet,
+    RequireSandbox,
+    settled,
+)
 from evener.cli.output import AsJson, emit
 from evener.cli.run import end_on_sigterm
 
@@ -22,6 +30,7 @@ def distill(
     *,
     out: OutFolder = None,
     dry_run: DryRun = False,
+    require_sandbox: RequireSandbox = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -31,7 +40,7 @@ def distill(
     from evener.lesson import prepare, wanted
     from evener.parts import Parts
 
-    settings = load(config, overrides or ())
+    settings = load(config, settled(overrides, protection=require_sandbox))
     cost = distillation(settings.plan, wanted(settings), arms=len(settings.harness.arms))
     if dry_run:
         asyncio.run(prepare(settings, Parts()))

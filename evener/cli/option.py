@@ -1,7 +1,8 @@
 """Options and arguments that several commands have."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,4 +15,18 @@ Overrides = Annotated[
 ]
 OutFolder = Annotated[Path | None, typer.Option("--out", help="The run folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and estimate only.")]
+Protection = Literal["process", "bwrap"]
+RequireSandbox = Annotated[
+    Protection | None,
+    typer.Option(
+        "--require-sandbox",
+        help="The least protection under which an environment may run a model's code.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+
+
+def settled(overrides: Sequence[str] | None, *, protection: Protection | None) -> list[str]:
+    """The overrides of a configuration, with the protection that its environment must have."""
+    wanted = [f'environment.settings.require_sandbox="{protection}"'] if protection else []
+    return [*(overrides or ()), *wanted]

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evener.cli.app import app
-from evener.cli.option import ConfigFile, DryRun, OutFolder, Overrides, Quiet
+from evener.cli.option import (
+    ConfigFile,
+    DryRun,
+    OutFolder,
+    Overrides,
+    Quiet,
+    RequireSandbox,
+    settled,
+)
 from evener.cli.output import AsJson, emit
 
 if TYPE_CHECKING:
@@ -84,6 +92,7 @@ def run(
     *,
     out: OutFolder = None,
     dry_run: DryRun = False,
+    require_sandbox: RequireSandbox = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -92,7 +101,7 @@ def run(
     from evener.estimate import estimate
     from evener.protocols.error import ConfigError
 
-    settings = load(config, overrides or ())
+    settings = load(config, settled(overrides, protection=require_sandbox))
     if settings.distill is not None:
         raise ConfigError(
             "this configuration is one of a distillation",

@@ -224,3 +224,15 @@ def test_a_lock_that_is_a_folder_is_one_line(finished: Path, tmp_path: Path) -> 
     (copy / "lock").unlink()
     (copy / "lock").mkdir()
     assert "lock" in refusal("harness", "rollback", str(copy), "v0")
+
+
+def test_a_protection_that_must_be_there_is_asked_of_the_environment(tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    plan = "[plan]\nrounds = 1\n[plan.training]\nmethod = 'none'\n"
+    config.write_text(f"{plan}[environment]\nname = 'math'\n[harness]\nstart = 'tir'\n", "utf-8")
+    code, _, err = evener("run", str(config), "--dry-run", "--require-sandbox", "bwrap")
+    assert (code, "Traceback" in err) == (0, False)
+    config.write_text(plan, "utf-8")
+    code, _, err = evener("run", str(config), "--dry-run", "--require-sandbox", "process")
+    assert code == 2
+    assert "require_sandbox" in err
