@@ -1,7 +1,7 @@
 """A model behind an interface, before a run and after it: can it be reached, does the harness fit
 its window, will its budget ever count, and what was used."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -65,7 +65,7 @@ def fits(model: Model, harnesses: Iterable[Harness]) -> None:
 
 
 @contextmanager
-def noted(model: Model, journal: Journal, folder: Path) -> Iterator[None]:
+def noted(model: Model, journal: Journal, folder: Path) -> Generator[None]:
     """In this block every call of a model behind an interface is in the run's log, and what the log
     holds already counts against its budget. A server of our own writes into the run's `folder`."""
     if isinstance(model, RemoteModel):

