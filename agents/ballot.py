@@ -5,6 +5,7 @@ that gave the elected answer, scored by its own session, with the usage of all o
 the machinery failed do not vote; nobody who votes sees a score.
 """
 
+import re
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -17,6 +18,7 @@ from evener.protocols.model import Usage
 from evener.protocols.port import Environment, Equating
 from evener.protocols.trajectory import EpisodeKey, Outcome, Trajectory
 
+_WHOLE = re.compile(r"-?[0-9]+")
 TEMPERATURE = 0.7
 """Of the ballots of an episode that is asked for greedily: greedy ones would all be one."""
 
@@ -92,8 +94,11 @@ def same_in(environment: Environment) -> Same:
 
 
 def _normal(value: JsonValue) -> str:
-    text = value.strip() if isinstance(value, str) else canonical(value)
+    text = " ".join(value.split()) if isinstance(value, str) else canonical(value)
+    bare = text.replace(",", "")
+    if _WHOLE.fullmatch(bare):
+        return bare
     try:
-        return f"{float(text.replace(',', '')):.10g}"
+        return f"{float(bare):.10g}"
     except ValueError:
-        return " ".join(text.split())
+        return text

@@ -71,6 +71,8 @@ async def test_majority_takes_the_most_frequent_answer_and_the_first_of_equals()
 async def test_equal_numbers_are_one_answer_however_they_are_written() -> None:
     assert await majority([episode(7), episode("12.50"), episode(12.5)], same=written) == 1
     assert await majority([episode(7), episode("1,200"), episode(1200)], same=written) == 1
+    long = [episode("1"), episode("12345678901"), episode("12345678902"), episode(12345678902)]
+    assert await majority(long, same=written) == 2
     polite = [episode("no"), episode(" Yes  please"), episode("yes please")]
     assert await majority(polite, same=written) == 1
 
