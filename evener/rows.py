@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from evener.agents.hosted import HOSTED
 from evener.agents.models.local.engine import model_name
 from evener.agents.models.local.render import Renderer
 from evener.agents.models.local.resolve import resolve
@@ -139,6 +140,12 @@ def _manifest(place: Path) -> AdapterManifest:
             f"it has no {MANIFEST}: no rows are known of this model", where=str(place)
         ) from None
     except (OSError, ValidationError) as error:
+        if (place / HOSTED).is_file():
+            raise RunError(
+                "it was trained elsewhere on conversations, whose tokens are not known here",
+                where=str(place),
+                remedy=f"they lie in {place / ROWS} as they were handed over",
+            ) from None
         why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
         raise RunError(
             f"damaged: {why}", where=str(place / MANIFEST), remedy="restore the file"

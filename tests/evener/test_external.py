@@ -117,6 +117,9 @@ async def test_a_trainer_elsewhere_makes_a_model_that_passes_the_gate_and_is_pai
     runs = (tmp_path / "runs").read_text("utf-8").split()
     assert runs == [str(summary.rows.accepted)]
     assert KEY.encode() not in b"".join(everything(out))
+    code, text, talk = await evener("rows", "show", out)
+    assert (code, text) == (2, "")
+    assert "conversations, whose tokens are not known here" in talk
 
 
 def everything(folder: Path) -> list[bytes]:
