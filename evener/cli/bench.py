@@ -83,10 +83,11 @@ def critic(
         str | None, typer.Option(help="The address of the server where the model is.")
     ] = None,
     plants: Annotated[
-        Literal["first", "second", "third"],
+        Literal["first", "second", "third", "fourth"],
         typer.Option(
             "--plants",
-            help="40 faults and 10 errors, the 20 and 5 of the check, or 40 and 10 written blind.",
+            help="40 faults and 10 errors, the 20 and 5 of the check, or twice 40 and 10 that were "
+            "written blind.",
         ),
     ] = "first",
     episodes: Annotated[int, typer.Option(min=1, help="Failures of a plant, at most.")] = 4,

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from evener.agents.harness import check
-from evener.bench.plants import PLANTS, SECOND, SETS, THIRD, Plant
+from evener.bench.plants import FOURTH, PLANTS, SECOND, SETS, THIRD, Plant
 from evener.bench.plants.view import understood
 from evener.environments.storefront import Storefront
 from evener.environments.storefront.action import ACTIONS
@@ -25,7 +25,8 @@ def test_as_many_faults_of_every_dimension_and_errors_of_the_agent() -> None:
     second = Counter(plant.dimension for plant in SECOND)
     assert second == {"P": 4, "T": 4, "S": 4, "Mid": 4, "M": 4, None: 5}
     assert Counter(plant.dimension for plant in THIRD) == counted
-    assert len({plant.name for plant in ALL}) == 125
+    assert Counter(plant.dimension for plant in FOURTH) == counted
+    assert len({plant.name for plant in ALL}) == 175
 
 
 @ANY
@@ -61,15 +62,37 @@ def test_the_fault_is_one_edit_of_its_dimension_on_a_harness_that_still_runs(pla
 
 @pytest.mark.parametrize(
     "plant",
-    [plant for plant in THIRD if plant.dimension is None],
+    [plant for plant in (*THIRD, *FOURTH) if plant.dimension is None],
     ids=lambda plant: plant.name,
 )
 @pytest.mark.parametrize("seed", [0, 1])
-async def test_a_student_of_the_third_set_slips_on_about_half_of_the_tasks(
+async def test_a_student_of_a_blind_set_slips_on_about_half_of_the_tasks(
     plant: Plant, seed: int
 ) -> None:
     made = await plant.episodes(seed=seed)
     assert 0.3 <= sum(not t.solved for t in made) / len(made) <= 0.7
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [plant for plant in FOURTH if plant.dimension is not None],
+    ids=lambda plant: plant.name,
+)
+@pytest.mark.parametrize("seed", [0, 1])
+async def test_a_fault_of_the_fourth_set_fails_a_quarter_of_its_tasks_and_has_failures_to_vote(
+    plant: Plant, seed: int
+) -> None:
+    made = await plant.episodes(seed=seed)
+    failed = [t for t in made if not t.solved]
+    assert len(failed) >= max(3, len(made) / 4)
+
+
+def test_no_fault_of_the_fourth_set_is_an_edit_of_an_earlier_one() -> None:
+    earlier = [plant for plant in (*PLANTS, *SECOND, *THIRD) if plant.dimension is not None]
+    edits = {(plant.path, repr(plant.edit.new_value)) for plant in earlier if plant.edit}
+    assert all(
+        (plant.path, repr(plant.edit.new_value)) not in edits for plant in FOURTH if plant.edit
+    )
 
 
 def test_every_question_of_the_desk_is_understood() -> None:
