@@ -19,6 +19,7 @@ from evener.agents.pattern.lexical import (
     nearest,
     plurals,
     rarity,
+    singular,
     words,
 )
 from evener.protocols.digest import JsonObject, Wire
@@ -27,6 +28,7 @@ from evener.protocols.port import ActionSpec, Documented, Environment, WorkedExa
 from evener.protocols.task import Split, Task
 
 Procedure = tuple[str, ...]
+MARK = 4
 
 
 class Background(Wire):
@@ -71,6 +73,25 @@ class Background(Wire):
     def asked(self) -> tuple[tuple[str, ...], ...]:
         """The words of each example's question, in the order of `examples`."""
         return tuple(words(question(example.turns)) for example in self.examples)
+
+    @cached_property
+    def marks(self) -> dict[str, frozenset[str]]:
+        """For each kind the words that a part of its questions share, one in `MARK`, or that its
+        actions' schemas list, and that no other kind's question has; in the singular."""
+        asked = [(e.kind, {singular(w) for w in words(question(e.turns))}) for e in self.examples]
+        found: dict[str, frozenset[str]] = {}
+        for kind in self.kinds():
+            own = [said for name, said in asked if name == kind]
+            others = {word for name, said in asked if name != kind for word in said}
+            called = {turn.call.name for e in self.of(kind) for turn in e.turns if turn.call}
+            specs = [spec for spec in self.actions if spec.name in called]
+            listed = {
+                v for s in specs for a in properties(s.parameters).values() for v in choices(a)
+            }
+            often = {w for said in own for w in said if sum(w in o for o in own) * MARK >= len(own)}
+            here = {word for said in own for word in said}
+            found[kind] = frozenset((often | here & listed) - others - GRAMMAR)
+        return found
 
     @cached_property
     def rarity(self) -> dict[str, float]:

@@ -9,11 +9,18 @@ import re
 from collections.abc import Iterator
 
 from evener.agents.pattern.background import properties, required
-from evener.agents.pattern.cure import Cure, cure
+from evener.agents.pattern.cure import Cure, cure, mixed_up
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.agents.pattern.lexical import nearest
-from evener.agents.pattern.teaching import active_skills
-from evener.protocols.attribution import RootCause, Severity
+from evener.agents.pattern.offering import (
+    LONGEST,
+    not_offered,
+    severity_of,
+    tool_of,
+    turned_away,
+    unknown_tool,
+)
+from evener.protocols.attribution import RootCause
 from evener.protocols.digest import JsonObject
 from evener.protocols.event import Acted, CallRefused
 from evener.protocols.harness import Tool
@@ -21,7 +28,6 @@ from evener.protocols.patch import FieldEdit
 from evener.protocols.path import ABSENT, read
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
-LONGEST = 60  # of a name or value, written by a student, that a harness may take up
 CAUSE = RootCause.TOOL_SCHEMA_ERROR
 
 
@@ -37,58 +43,13 @@ def calling(case: Case) -> Iterator[Finding]:
 def _refused(case: Case, index: int, event: CallRefused) -> Iterator[Finding]:
     match event.reason:
         case "unknown_tool":
-            yield _unknown_tool(case, index, event)
+            yield unknown_tool(case, index, event)
         case "not_offered":
-            yield _not_offered(case, index, event)
+            yield not_offered(case, index, event)
         case "missing_argument" | "unexpected_argument":
             yield from _argument(case, index, event)
         case "wrong_type" | "wrong_value":
             yield _wrong(case, index, event)
-
-
-def _unknown_tool(case: Case, index: int, event: CallRefused) -> Finding:
-    name = event.call.name
-    near = next((t for t in case.harness.tools if t.action == name), None)
-    if near is None and case.background.action(name) is None:
-        names = {t.name: t for t in case.harness.tools}
-        near = names.get(event.nearest) or names.get(nearest(name, tuple(names)) or "")
-    suggestion = None
-    if near is not None and len(name) <= LONGEST:
-        suggestion = FieldEdit(
-            field_path=f"tools[{near.name}].aliases",
-            old_value=list(near.aliases),
-            new_value=[*near.aliases, name],
-        )
-    return case.finding(
-        signature("refused", "unknown_tool", name),
-        CAUSE,
-        _severity(case, index, near.name if near else name),
-        event=index,
-        quote=pair("name", name),
-        suggestion=suggestion,
-    )
-
-
-def _not_offered(case: Case, index: int, event: CallRefused) -> Finding:
-    """A tool the harness has and an active skill left out."""
-    names = active_skills(case)
-    tool = tool_of(case, event.call.name)
-    skill = next((s for s in case.harness.skills if s.name in names and s.tools is not None), None)
-    suggestion = None
-    if skill is not None and skill.tools is not None and tool is not None:
-        suggestion = FieldEdit(
-            field_path=f"skills[{skill.name}].tools",
-            old_value=list(skill.tools),
-            new_value=[*skill.tools, tool.name],
-        )
-    return case.finding(
-        signature("refused", "not_offered", event.call.name),
-        RootCause.SKILL_MISSING,
-        _severity(case, index, event.call.name),
-        event=index,
-        quote=pair("name", event.call.name),
-        suggestion=suggestion,
-    )
 
 
 def _argument(case: Case, index: int, event: CallRefused) -> Iterator[Finding]:
@@ -105,7 +66,7 @@ def _argument(case: Case, index: int, event: CallRefused) -> Iterator[Finding]:
         yield case.finding(
             signature("refused", event.reason, f"{tool.name}.{wanted}"),
             CAUSE,
-            _severity(case, index, tool.name),
+            turned_away(case, index, event, tool),
             event=index,
             quote=_quoted(event.call.arguments, wanted),
         )
@@ -121,7 +82,7 @@ def _argument(case: Case, index: int, event: CallRefused) -> Iterator[Finding]:
     yield case.finding(
         signature("refused", "missing_argument", f"{tool.name}.{wanted}"),
         CAUSE,
-        _severity(case, index, tool.name),
+        severity_of(case, index, tool.name),
         event=index,
         quote=_quoted(event.call.arguments, name or ""),
         suggestion=suggestion,
@@ -145,7 +106,7 @@ def _wrong(case: Case, index: int, event: CallRefused) -> Finding:
     return case.finding(
         signature("refused", event.reason, f"{name}.{event.argument}"),
         CAUSE,
-        _severity(case, index, name),
+        turned_away(case, index, event, tool),
         event=index,
         quote=_quoted(event.call.arguments, event.argument),
         suggestion=suggestion,
@@ -167,12 +128,12 @@ def _observed(case: Case, index: int, event: Acted) -> Iterator[Finding]:
             background=case.background,
             error=event.observation,
         )
-        if found is None:
+        if found is None or mixed_up(texts[argument], case.trajectory.task.prompt):
             continue
         yield case.finding(
             signature("observed", event.error_kind or "error", f"{tool.name}.{argument}"),
             CAUSE,
-            _severity(case, index, tool.name),
+            severity_of(case, index, tool.name),
             event=index,
             quote=pair(argument, texts[argument]),
             suggestion=_mend(case, tool, argument, texts[argument], found),
@@ -199,7 +160,7 @@ def _schema(case: Case, tool: Tool, index: int, given: JsonObject) -> Iterator[F
         yield case.finding(
             signature("schema", f"{tool.name}.{wrong[0]}"),
             CAUSE,
-            _severity(case, index, tool.name),
+            severity_of(case, index, tool.name),
             event=index,
             quote=pair("name", tool.name),
         )
@@ -238,17 +199,5 @@ def addressable(name: str) -> bool:
     return _KEY.fullmatch(name) is not None
 
 
-def tool_of(case: Case, name: str) -> Tool | None:
-    """The harness's tool of that name or alias."""
-    return next((t for t in case.harness.tools if t.name == name or name in t.aliases), None)
-
-
 def _quoted(arguments: JsonObject, name: str) -> str:
     return pair(name, arguments[name]) if name in arguments else ""
-
-
-def _severity(case: Case, index: int, tool: str) -> Severity:
-    """Critical unless the same tool worked later on."""
-    later = case.events[index + 1 :]
-    worked = any(isinstance(e, Acted) and e.tool == tool and e.error_kind is None for e in later)
-    return Severity.MINOR if worked else Severity.CRITICAL

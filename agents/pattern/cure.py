@@ -4,12 +4,14 @@ Known values come from the action's schema, from the documentation and from the 
 """
 
 import re
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from evener.agents.pattern.background import Background, choices, properties
-from evener.agents.pattern.lexical import nearest
+from evener.agents.pattern.lexical import GRAMMAR, nearest, tokens
 
 _QUOTED = re.compile(r"[\"'‘“`]([^\"'’”`]{1,60})[\"'’”`]")
+ALIKE = 0.6  # likeness of letters from which on two words may be one
 _LISTED = re.compile(r":\s*([^:.\n]*,[^:.\n]*)")
 
 
@@ -42,6 +44,24 @@ def cure(
     alike = tuple(n for n in named if len(n.split()) == len(value.split()))
     found = nearest(value, closed) or nearest(value, alike)
     return Cure("alias", found) if found and found != value else None
+
+
+def mixed_up(value: str, asked: str) -> bool:
+    """Whether a text is another name, and no spelling of one: it is made of words of the question
+    that do not stand together there, or has a whole word changed of words that do."""
+    words, made = tokens(asked), tokens(value)
+    runs = {words[at : at + len(made)] for at in range(len(words))}
+    if len(made) < 2 or made in runs:
+        return False
+    return set(made) <= set(words) or any(_exchanged(made, run) for run in runs)
+
+
+def _exchanged(made: tuple[str, ...], run: tuple[str, ...]) -> bool:
+    """Whether two names share a word and differ in words that are no spellings of each other."""
+    if len(made) != len(run) or not set(made) & set(run) - GRAMMAR:
+        return False
+    unlike = [(a, b) for a, b in zip(made, run, strict=True) if a != b]
+    return bool(unlike) and all(SequenceMatcher(None, a, b).ratio() < ALIKE for a, b in unlike)
 
 
 def named_values(error: str) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ from evener.agents.pattern.background import (
     procedure,
     properties,
 )
+from evener.agents.pattern.course import Departure, departed, steps_made
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.agents.pattern.lexical import plurals
 from evener.agents.pattern.teaching import departure
 from evener.protocols.attribution import RootCause, Severity
-from evener.protocols.event import Acted, Coerced
+from evener.protocols.event import Acted, Coerced, Parsed
 from evener.protocols.harness import Tool
 from evener.protocols.patch import FieldEdit
 from evener.protocols.path import ABSENT, read
@@ -83,7 +84,12 @@ def _spelled(case: Case, tool: Tool, event: Coerced) -> str | None:
     listed = choices(properties(spec.parameters).get(event.argument, {})) if spec else ()
     word = event.before.casefold()
     known = case.background.spellings(tool.action or "", event.argument)
-    return known.get(word) or next((value for value in listed if word in plurals(value)), None)
+    asked = case.trajectory.task.prompt.casefold()
+    if not listed:
+        changed = word in asked and event.after.casefold() not in asked
+        return event.before if changed else None
+    same = next((value for value in listed if value.casefold() == word), None)
+    return same or known.get(word) or next((v for v in listed if word in plurals(v)), None)
 
 
 def composing(case: Case) -> Iterator[Finding]:
@@ -113,6 +119,70 @@ def composing(case: Case) -> Iterator[Finding]:
             quote=pair("tool", tool.name),
             suggestion=_right_step(case, tool, alike[0]),
         )
+
+
+def leaving_out(case: Case) -> Iterator[Finding]:
+    """`steps:TOOL`: a step that left the documentation's course made no use of an argument that the
+    student gave."""
+    left = departed(case)
+    event = case.events[left.step.event] if left.step is not None else None
+    if not isinstance(event, Acted):
+        return
+    tool = next((t for t in case.harness.tools if t.name == event.tool and t.steps), None)
+    if tool is None:
+        return
+    used = " ".join(text for step in tool.steps or () for text in step.arguments.values())
+    unused = [n for n in properties(tool.parameters) if not re.search(rf"\b{re.escape(n)}\b", used)]
+    if not unused and _altered(case, tool, event, left):
+        yield case.finding(
+            signature("steps", tool.name),
+            CAUSE,
+            Severity.CRITICAL,
+            event=left.step.event if left.step is not None else 0,
+            quote=pair("tool", tool.name),
+        )
+    if unused:
+        at = next(i for i, s in enumerate(tool.steps or ()) if s.action == event.call.name)
+        doubled = _doubled(tool, at)
+        path = f"tools[{tool.name}].steps[{at}].arguments" + (f".{doubled}" if doubled else "")
+        new = "{{ " + unused[0] + " }}"
+        yield case.finding(
+            signature("steps", tool.name),
+            CAUSE,
+            Severity.CRITICAL,
+            event=left.step.event if left.step is not None else 0,
+            quote=pair("tool", tool.name),
+            suggestion=case.edit(path, new) if doubled else None,
+        )
+
+
+def _altered(case: Case, tool: Tool, event: Acted, left: Departure) -> bool:
+    """Whether the student gave a number that belongs there, and the step made another of it."""
+    roles = " ".join(role for _, role in left.wanted.filled) if left.wanted is not None else ""
+    results = [step.result for step in steps_made(case)]
+    asked = _NUMBER.findall(case.trajectory.task.prompt)
+    right = [results[int(i)] for i in re.findall(r"r(\d+)", roles) if int(i) < len(results)]
+    right += [asked[int(i)] for i in re.findall(r"q(\d+)", roles) if int(i) < len(asked)]
+    given = [
+        str(value)
+        for parsed in case.events
+        if isinstance(parsed, Parsed) and parsed.turn == event.turn
+        for call in parsed.calls
+        if call.name == tool.name
+        for value in call.arguments.values()
+    ]
+    inner = {n for value in event.call.arguments.values() for n in _NUMBER.findall(str(value))}
+    return any(number in given and number not in inner for number in right if number)
+
+
+def _doubled(tool: Tool, at: int) -> str | None:
+    """The argument of a step that is filled as one before it is."""
+    seen: set[str] = set()
+    for name, text in (tool.steps or ())[at].arguments.items():
+        if text in seen:
+            return name
+        seen.add(text)
+    return None
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

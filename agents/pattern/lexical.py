@@ -102,6 +102,11 @@ def plurals(word: str) -> tuple[str, ...]:
     return (word + "s", word[:-1] + "ies") if word.endswith("y") else (word + "s",)
 
 
+def singular(word: str) -> str:
+    """A word without the `s` of a regular plural."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
 def _plain(text: str) -> str:
     return re.sub(r"[\s_\-]+", "", text.casefold())
 

@@ -11,7 +11,9 @@ from evener.agents.harness.memory import evicted, recalled
 from evener.agents.pattern.background import Procedure, actions_of, question
 from evener.agents.pattern.finding import Case, Finding, signature
 from evener.agents.pattern.lexical import GRAMMAR, words
-from evener.agents.pattern.teaching import departure, executed, on_view, shows_kind
+from evener.agents.pattern.onview import on_view
+from evener.agents.pattern.saying import told
+from evener.agents.pattern.teaching import departure, executed, shows_kind
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.event import Remembered
 from evener.protocols.harness import Note
@@ -35,7 +37,7 @@ def noting(case: Case) -> Iterator[Finding]:
     notes = about(case, kind)
     event, quote = departure(case, documented)
     asleep = next((note for note in notes if note.name not in read_in), None)
-    if asleep is not None:
+    if asleep is not None and not told(case, kind):
         yield case.finding(
             signature("note_not_recalled", kind, asleep.name),
             CAUSE,
@@ -47,8 +49,8 @@ def noting(case: Case) -> Iterator[Finding]:
         return
     right = next(iter(documented))
     for note in notes:
-        told = named(case, note)
-        if told and told == _once(done) and told not in [_once(path) for path in documented]:
+        course = named(case, note)
+        if course and course == _once(done) and course not in [_once(path) for path in documented]:
             yield case.finding(
                 signature("wrong_note", kind, note.name),
                 CAUSE,

@@ -4,11 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from evener.agents.pattern.course import departed
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.digest import canonical
 from evener.protocols.event import (
     Acted,
+    CallRefused,
     ContextCut,
     Ended,
     OutputCut,
@@ -49,6 +51,21 @@ def looping(case: Case) -> Iterator[Finding]:
                 Severity.CRITICAL,
                 event=index,
                 quote=pair("reason", event.reason),
+            )
+
+
+def running_out(case: Case) -> Iterator[Finding]:
+    """`turns_out` where all that was done is what the documentation does, as far as it came."""
+    left = departed(case)
+    for index, event in enumerate(case.events):
+        over = isinstance(event, Ended) and event.reason == "max_turns"
+        if over and left.aspect == "open" and left.at > 0 and _progress(case):
+            yield case.finding(
+                signature("turns_out"),
+                CAUSE,
+                Severity.CRITICAL,
+                event=index,
+                quote=pair("reason", "max_turns"),
             )
 
 
@@ -168,7 +185,12 @@ def _missed(case: Case, index: int, lost: list[Acted]) -> bool:
 def _progress(case: Case) -> bool:
     """Whether the last action worked and was not made before."""
     acted = [e for e in case.events if isinstance(e, Acted)]
-    if not acted or acted[-1].error_kind is not None:
+    turned_away = [e.turn for e in case.events if isinstance(e, CallRefused)]
+    if (
+        not acted
+        or acted[-1].error_kind is not None
+        or acted[-1].turn < max(turned_away, default=0)
+    ):
         return False
     last = (acted[-1].call.name, acted[-1].call.arguments)
     return all((e.call.name, e.call.arguments) != last for e in acted[:-1])

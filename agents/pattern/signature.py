@@ -2,13 +2,24 @@
 
 from collections.abc import Callable, Iterator
 
+from evener.agents.pattern.accounting import accounting
 from evener.agents.pattern.background import Background
+from evener.agents.pattern.binding import binding, withheld
 from evener.agents.pattern.calling import calling
-from evener.agents.pattern.equipping import composing, lacking, mending
+from evener.agents.pattern.counting import counting
+from evener.agents.pattern.equipping import composing, lacking, leaving_out, mending
 from evener.agents.pattern.finding import Case, Finding
+from evener.agents.pattern.losing import losing
+from evener.agents.pattern.naming import naming
 from evener.agents.pattern.noting import noting
 from evener.agents.pattern.parsing import answering, misreading
-from evener.agents.pattern.running import failing, looping, remembering, windowing
+from evener.agents.pattern.running import (
+    failing,
+    looping,
+    remembering,
+    running_out,
+    windowing,
+)
 from evener.agents.pattern.slipping import AGENT_ERROR, slipping
 from evener.agents.pattern.teaching import answering_else, last_event, teaching
 from evener.agents.pattern.telling import telling
@@ -21,15 +32,23 @@ from evener.protocols.trajectory import Outcome, Trajectory
 # what it drops, a plain answer may only mean that nothing was shown.
 DETECTORS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     telling,
+    counting,
+    naming,
     mending,
     calling,
+    binding,
+    withheld,
     composing,
+    leaving_out,
     failing,
+    losing,
     misreading,
+    running_out,
     remembering,
     windowing,
     lacking,
     noting,
+    accounting,
     slipping,
     teaching,
     answering,

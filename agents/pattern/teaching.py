@@ -16,15 +16,14 @@ from evener.agents.pattern.background import (
 )
 from evener.agents.pattern.finding import Case, Finding, pair, signature
 from evener.agents.pattern.lexical import GRAMMAR, likeness, words
+from evener.agents.pattern.onview import Example, active_skills, on_view
+from evener.agents.pattern.saying import Text, shown_texts, tells, told
 from evener.protocols.attribution import RootCause, Severity
-from evener.protocols.event import Acted, Activated, CallRefused, Ended, Parsed, ParseFailed
-from evener.protocols.harness import ExampleTurn
-from evener.protocols.path import Item, parse
+from evener.protocols.digest import JsonObject
+from evener.protocols.event import Acted, CallRefused, Ended, Parsed, ParseFailed
 
 ENOUGH = 3
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
-
-Example = tuple[ExampleTurn, ...]
 
 
 def teaching(case: Case) -> Iterator[Finding]:
@@ -42,11 +41,20 @@ def teaching(case: Case) -> Iterator[Finding]:
         yield case.finding(
             name,
             _kept_in(case, name),
-            Severity.MAJOR if followed else Severity.CRITICAL,
+            Severity.MAJOR if followed or told(case, kind) else Severity.CRITICAL,
             event=event,
             quote=quote,
         )
         return
+    stranger = None if followed else _stranger(case, kind)
+    if stranger is not None:
+        yield case.finding(
+            signature("wrong_skill", kind, stranger),
+            RootCause.SKILL_MISSING,
+            Severity.CRITICAL,
+            event=event,
+            quote=quote,
+        )
     unseen = unseen_form(case, kind, shown)
     if unseen is not None:
         name, severity = signature("no_form", kind, unseen), Severity.MAJOR
@@ -66,16 +74,25 @@ def teaching(case: Case) -> Iterator[Finding]:
 
 
 def _kept_in(case: Case, name: str) -> RootCause:
-    """What should have taught: a skill, unless the harness teaches by words alone: no skill, no
-    example, no note, and a prompt that speaks of what tasks are about. Then the words fall short.
-    """
+    """What should have taught: a skill, unless the harness teaches other kinds elsewhere. Where it
+    has no skill and no example, that is the part whose texts tell how others are solved, or the
+    prompt that speaks of what tasks are about. Then the words fall short."""
     harness = case.harness
-    other = harness.skills or harness.prompt.examples or harness.memory.entries
-    if other or not name.startswith("no_example"):
+    if harness.skills or harness.prompt.examples or not name.startswith("no_example"):
         return RootCause.SKILL_MISSING
+    others = [kind for kind in case.background.kinds() if signature("no_example", kind) != name]
+    for text in shown_texts(case):
+        if text.path.startswith(("memory", "prompt")) and _tells_any(case, text, others):
+            return text.cause
     asked = {word for found in case.background.asked for word in found} - GRAMMAR
     spoken = set(words(_TEMPLATE.sub(" ", harness.prompt.system)))
-    return RootCause.PROMPT_AMBIGUITY if asked & spoken else RootCause.SKILL_MISSING
+    if harness.memory.entries or not asked & spoken:
+        return RootCause.SKILL_MISSING
+    return RootCause.PROMPT_AMBIGUITY
+
+
+def _tells_any(case: Case, text: Text, kinds: list[str]) -> bool:
+    return any(tells(case, text, kind) for kind in kinds)
 
 
 def _untaught(case: Case, kind: str) -> str:
@@ -91,6 +108,20 @@ def _untaught(case: Case, kind: str) -> str:
     return signature("no_example", kind)
 
 
+def _stranger(case: Case, kind: str) -> str | None:
+    """An active skill that was triggered and shows nothing of the kind, beside one that does."""
+    names = active_skills(case)
+    return next(
+        (
+            s.name
+            for s in case.harness.skills
+            if s.name in names and s.when.words and s.examples
+            if not _teaches(case, s.examples, kind)
+        ),
+        None,
+    )
+
+
 def unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
     """The form of the documented example most like the task, if no example on view has it and the
     student's own calls did not find it."""
@@ -102,7 +133,7 @@ def unseen_form(case: Case, kind: str, shown: list[Example]) -> str | None:
     form = case.background.form
     wanted = form(calls_of(like.turns))
     seen = {form(calls_of(example, case.harness)) for example in shown}
-    made = form((e.call.name, e.call.arguments) for e in case.events if isinstance(e, Acted))
+    made = form(_worked(case))
     return None if not wanted or wanted in seen or wanted == made else wanted
 
 
@@ -159,23 +190,6 @@ def _amount(text: str) -> float | str:
         return text.strip()
 
 
-def on_view(case: Case) -> tuple[Example, ...]:
-    """The worked examples the student was shown: those of active skills, or the prompt's."""
-    names = active_skills(case)
-    mounted = [e for s in case.harness.skills if s.name in names for e in s.examples]
-    return tuple(mounted) or case.harness.prompt.examples
-
-
-def active_skills(case: Case) -> frozenset[str]:
-    """The names of the skills that were active in the episode."""
-    paths = [parse(e.part) for e in case.events if isinstance(e, Activated)]
-    return frozenset(
-        str(path[1])
-        for path in paths
-        if len(path) > 1 and path[0] == "skills" and isinstance(path[1], Item)
-    )
-
-
 def shows_kind(case: Case, example: Example, kind: str) -> bool:
     """Whether an example of the harness makes the calls of a kind, for a task of that kind."""
     made = procedure(example, case.harness)
@@ -187,9 +201,13 @@ def shows_kind(case: Case, example: Example, kind: str) -> bool:
 
 def executed(case: Case) -> Procedure:
     """The actions that worked, in order, a call repeated at once counted once."""
+    return tuple(name for name, _ in _worked(case))
+
+
+def _worked(case: Case) -> tuple[tuple[str, JsonObject], ...]:
     acted = [e.call for e in case.events if isinstance(e, Acted) and e.error_kind is None]
     return tuple(
-        call.name
+        (call.name, call.arguments)
         for at, call in enumerate(acted)
         if at == 0 or (call.name, call.arguments) != (acted[at - 1].name, acted[at - 1].arguments)
     )

@@ -88,7 +88,7 @@ def found(trajectory: Trajectory, harness: Harness, background: Background) -> l
             [refuse("unknown_tool", "search", {"title": "x"}), END],
             "refused:unknown_tool:search",
             RootCause.TOOL_SCHEMA_ERROR,
-            Severity.CRITICAL,
+            Severity.MINOR,
         ),
         (
             [refuse("missing_argument", "find", {"book": "x"}, "title"), END],
