@@ -83,6 +83,20 @@ async def test_two_models_are_compared_under_one_harness(desk: Any, hire: Hire) 
     assert (found.a.model, found.b.model) == ("scripted:clerk", "scripted:idle")
 
 
+class Able:
+    """The adapter at work, under its own ref."""
+
+    def __init__(self, model: ScriptedModel, ref: ModelRef) -> None:
+        self.model = model
+        self.ref = ref
+
+    async def complete(self, request: Request) -> Reply:
+        return await self.model.complete(request)
+
+    async def close(self) -> None:
+        pass
+
+
 class Adapted:
     """A base that answers nonsense, and one adapter that can do the work."""
 
@@ -98,7 +112,7 @@ class Adapted:
         return self.adapter
 
     def use(self, ref: ModelRef) -> Any:
-        return self.able if ref == self.adapter else self
+        return Able(self.able, ref) if ref == self.adapter else self
 
     async def close(self) -> None:
         pass
