@@ -23,8 +23,8 @@ MAY_CHANGE = tuple(
     f"config.student.vllm.{name}"
     for name in ("adapters", "cache_gib", "python", "restarts", "silence_s", "start_s")
 )
-"""How a provider or a server of our own is called, and how far: no reply depends on it, and a run that a budget ended goes
-on with a larger one."""
+"""How a provider or a server of our own is called, and how far: no reply depends on it, and a run
+that a budget ended goes on with a larger one."""
 
 
 class Manifest(Wire):

@@ -13,14 +13,15 @@ JUDGES = {
 }
 MENDED_BY = (
     "The rules were mended by this set, so that its figures flatter them: "
-    "`--plants second` is the check."
+    "`--plants fourth` is the check."
 )
+SETS_MENDED_BY = ("first", "second", "third")
 
 
 def render(found: CriticAccuracy) -> str:
     """The dimensions, the figures over all plants, and the plants."""
     faulty = sum(p.planted != AGENT for p in found.plants)
-    note = MENDED_BY if found.judge == "rule" and found.plants_from == "first" else ""
+    note = MENDED_BY if found.judge == "rule" and found.plants_from in SETS_MENDED_BY else ""
     head = (
         f"critic {found.critic}: {JUDGES[found.judge]}. {faulty} planted faults, "
         f"{len(found.plants) - faulty} agent errors, {found.failures} failures, seed {found.seed}; "

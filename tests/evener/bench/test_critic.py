@@ -108,7 +108,7 @@ async def test_the_rule_critic_blames_rightly_what_it_was_mended_by() -> None:
     assert found.macro_recall.value >= 0.8
     assert found.false_blame.value <= 0.1
     assert all(d.recall.value is not None and d.recall.value >= 0.6 for d in found.dimensions)
-    assert "`--plants second` is the check" in render(found)
+    assert "`--plants fourth` is the check" in render(found)
 
 
 def test_the_command_says_what_judged_and_refuses_a_critic_it_does_not_know() -> None:
