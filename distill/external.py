@@ -32,6 +32,10 @@ from evener.protocols.trajectory import Trajectory
 from evener.protocols.wire import ModelTrained
 
 
+def _silent(text: str) -> None:
+    """Say nothing."""
+
+
 class ExternalTuner:
     """Has the command of `external` train on the rows of accepted episodes.
 
@@ -60,7 +64,7 @@ class ExternalTuner:
         self._base = base
         self._local = local
         self._markers = markers
-        self._say = say or (lambda _: None)
+        self._say = say or _silent
         self._secrets = secrets or Secrets()
         check_command(external.command, self._secrets)
         if local is None and not isinstance(student, Hosting):

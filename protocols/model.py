@@ -59,12 +59,14 @@ class Request(Wire):
             {"role": m.role, "content": m.content, "calls": [c.document() for c in m.calls]}
             for m in self.messages
         ]
-        shown: JsonObject = {
-            "messages": messages,  # type: ignore[dict-item]
+        shown = {
+            "messages": messages,
             "tools": [t.document() for t in self.tools],
             "sampling": seen,
         }
-        return digest(shown if self.answer is None else shown | {"answer": self.answer})
+        if self.answer is not None:
+            shown["answer"] = self.answer
+        return digest(shown)  # type: ignore[arg-type]
 
 
 class StopReason(StrEnum):

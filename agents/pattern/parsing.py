@@ -22,8 +22,20 @@ from evener.protocols.harness import Hook
 from evener.protocols.model import StopReason
 
 Unread = ParseFailed | Parsed
-AROUND = {"fence", "fences", "fenced", "markdown", "block", "sentence", "think", "thoughts"}
-AROUND |= {"reasoning", "say"}
+AROUND = frozenset(
+    [
+        "fence",
+        "fences",
+        "fenced",
+        "markdown",
+        "block",
+        "sentence",
+        "think",
+        "thoughts",
+        "reasoning",
+        "say",
+    ]
+)
 
 
 def misreading(case: Case) -> Iterator[Finding]:

@@ -161,7 +161,7 @@ class Provider:
     def _window(self) -> int | None:
         costs: dict[str, Any] = self._library.model_cost
         names = (self._spec, self._spec.partition("/")[2])
-        entry: dict[str, Any] = next((costs[name] for name in names if name in costs), {})
+        entry: dict[str, Any] = costs.get(names[0]) or costs.get(names[1]) or {}
         window = entry.get("max_input_tokens") or entry.get("max_tokens")
         return window if isinstance(window, int) else None
 
