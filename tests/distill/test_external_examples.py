@@ -23,6 +23,8 @@ from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
 from evener.protocols.trajectory import Trajectory
 
+pytestmark = pytest.mark.slow  # a real adapter is trained
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BASE = ModelRef(base="tiny-student", revision="b" * 64)
 SETTINGS = SftSettings(precision="float32")

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from evener.parts import Parts
 from evener.protocols.error import ConfigError, ModelError
 from evener.protocols.message import Message
 from evener.protocols.model import Request
-from evener.protocols.summary import Summary
+from evener.protocols.summary import Cell, Summary
 from evener.protocols.verdict import Ruling
 from evener.team import Team, rehearse
 
@@ -111,7 +111,7 @@ async def test_a_trainer_elsewhere_makes_a_model_that_passes_the_gate_and_is_pai
         asked = server.books.requests
         again = await finished(config, out, desk)
         assert server.books.requests == asked
-        assert again.cells == summary.cells
+        assert without_cost(again.cells) == without_cost(summary.cells)
         async with Team.reopen(out, parts=Parts(environment=desk)) as team:
             assert (await team.serve("m1")).adapter == "m1"
     runs = (tmp_path / "runs").read_text("utf-8").split()
@@ -120,6 +120,11 @@ async def test_a_trainer_elsewhere_makes_a_model_that_passes_the_gate_and_is_pai
     code, text, talk = await evener("rows", "show", out)
     assert (code, text) == (2, "")
     assert "conversations, whose tokens are not known here" in talk
+
+
+def without_cost(cells: Sequence[Cell]) -> list[Cell]:
+    """The figures of cells; to look one up in the store takes other CPU-seconds than to make it."""
+    return [cell.model_copy(update={"cpu_seconds": 0.0}) for cell in cells]
 
 
 def everything(folder: Path) -> list[bytes]:

@@ -14,6 +14,8 @@ from evener.agents.models.vllm.process import ServerProcess
 from evener.agents.models.vllm.server import ManagedServer
 from evener.protocols.error import InfraError, ModelError
 
+pytestmark = pytest.mark.slow  # servers are waited for, silent ones too
+
 
 async def test_the_first_request_starts_it_and_close_ends_it(
     student: Any, fake: Any, journal: Any, ask: Any
