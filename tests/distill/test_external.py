@@ -30,9 +30,9 @@ from evener.protocols.trajectory import Trajectory
 BASE = ModelRef(base="tiny-student", revision="b" * 64)
 QUICK = SftSettings(min_rows=2, precision="float32")
 
-# counts how often it was run, keeps what it was told, and answers as its first argument says
 pytestmark = pytest.mark.slow  # a real adapter is trained
 
+# counts how often it was run, keeps what it was told, and answers as its first argument says
 TRAINER = """
 import json, os, pathlib, sys
 answer, rows, out, base, seed = sys.argv[1:]
