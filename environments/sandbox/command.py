@@ -75,8 +75,9 @@ def bubblewrapped(
         found, "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid",
         "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
         *(["--unshare-user"] if user_namespace else []),
-        "--cap-add", "ALL", "--hostname", "sandbox", *shown,
-        "--proc", "/proc", *_DEVICES, "--tmpfs", _FOLDER, "--dir", f"{_FOLDER}/own",
+        # first, for the interpreter itself may lie in a folder of that name
+        "--cap-add", "ALL", "--hostname", "sandbox", "--tmpfs", _FOLDER, *shown,
+        "--proc", "/proc", *_DEVICES, "--dir", f"{_FOLDER}/own",
         "--remount-ro", _FOLDER, "--remount-ro", "/", "--chdir", "/",
         "--", *_python(), _BOUND, str(descriptor), options,
     ]  # fmt: skip

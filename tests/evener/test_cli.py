@@ -230,7 +230,7 @@ def test_a_protection_that_must_be_there_is_asked_of_the_environment(tmp_path: P
     config = tmp_path / "run.toml"
     plan = "[plan]\nrounds = 1\n[plan.training]\nmethod = 'none'\n"
     config.write_text(f"{plan}[environment]\nname = 'math'\n[harness]\nstart = 'tir'\n", "utf-8")
-    code, _, err = evener("run", str(config), "--dry-run", "--require-sandbox", "bwrap")
+    code, _, err = evener("run", str(config), "--dry-run", "--require-sandbox", "process")
     assert (code, "Traceback" in err) == (0, False)
     config.write_text(plan, "utf-8")
     code, _, err = evener("run", str(config), "--dry-run", "--require-sandbox", "process")

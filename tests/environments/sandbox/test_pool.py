@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,17 @@ async def main():
     await sandbox.whole()
     print("started", flush=True)
     await tool.run("while True: pass", 1000)
+asyncio.run(main())
+"""
+
+ONE_CALL = """
+import asyncio, sys
+from evener.environments.sandbox import Sandbox
+async def main():
+    async with await Sandbox.open(sys.argv[1], warm=1) as sandbox:
+        tool = sandbox.tool()
+        print((await tool.run("print(6 * 7)", 60)).stdout, end="")
+        await tool.close()
 asyncio.run(main())
 """
 
@@ -254,3 +266,20 @@ async def test_closing_twice_is_closing(level: Level) -> None:
     await sandbox.close()
     with pytest.raises(ValueError, match="closed"):
         await tool.run("1", 1)
+
+
+def test_an_interpreter_that_lies_where_the_sandbox_has_a_folder_of_its_own_runs(
+    level: Level, tmp_path: Path
+) -> None:
+    """A virtual environment below /tmp, say."""
+    home = tmp_path / "venv"
+    venv.create(home, symlinks=True, with_pip=False)
+    done = subprocess.run(
+        [home / "bin" / "python", "-P", "-c", ONE_CALL, level],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=LONG * 2,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr
