@@ -41,7 +41,8 @@ def cost(pooled: PooledSummary) -> str:
 
 def caveats(pooled: PooledSummary) -> list[str]:
     """What a reader must know before any of the figures."""
-    return [*_states(pooled), *(f"{note.rstrip('.')}." for note in pooled.notes), *_thin(pooled.cells)]
+    notes = (f"{note.rstrip('.')}." for note in pooled.notes)
+    return [*_states(pooled), *notes, *_thin(pooled.cells)]
 
 
 def intervals(pooled: PooledSummary) -> str:

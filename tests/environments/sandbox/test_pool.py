@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import evener
 from evener.environments.sandbox import Level, Limits, Protection, Sandbox, SandboxError, require
 
 if TYPE_CHECKING:
@@ -274,9 +275,11 @@ def test_an_interpreter_that_lies_where_the_sandbox_has_a_folder_of_its_own_runs
     """A virtual environment below /tmp, say."""
     home = tmp_path / "venv"
     venv.create(home, symlinks=True, with_pip=False)
+    # an editable installation is found by a hook that only its own environment has
+    beside = str(Path(evener.__file__).parents[1])
     done = subprocess.run(
         [home / "bin" / "python", "-P", "-c", ONE_CALL, level],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [beside, *sys.path]))},
         capture_output=True,
         text=True,
         timeout=LONG * 2,
