@@ -12,6 +12,8 @@ VLLM_STAMP := $(VLLM_VENV)/.installed-$(VLLM)
 OUT ?= runs/demo
 PYTEST := $(BIN)/pytest
 PYTEST_ARGS ?=
+# One worker a core, and a file's tests in one worker: what a file sets up is made once.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile
 
 # The working directory stays off sys.path: a folder here is called `agents`.
 export PYTHONSAFEPATH := 1
@@ -44,10 +46,10 @@ demo: $(STAMP)
 	$(BIN)/evener demo --out $(OUT)
 
 test: $(STAMP)
-	$(PYTEST) $(PYTEST_ARGS)
+	$(PYTEST) $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-slow: $(STAMP)
-	$(PYTEST) -m "slow and not demo and not vllm and not gpu and not browser" $(PYTEST_ARGS)
+	$(PYTEST) -m "slow and not demo and not vllm and not gpu and not browser" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-demo: $(STAMP)
 	$(PYTEST) -m "demo" $(PYTEST_ARGS)
