@@ -167,8 +167,8 @@ def _secrets(config: RunConfig) -> "Secrets":
     """What no file may hold, whatever the variables of the keys are called."""
     from evener.distill.secret import Secrets
 
-    named = (config.student.provider.api_key_env, config.critic.provider.api_key_env)
-    return Secrets(more=[name for name in named if name])
+    providers = [config.student.provider, *(spec.provider for spec in role_models(config).values())]
+    return Secrets(more=[p.api_key_env for p in providers if p.api_key_env])
 
 
 def choose_tuner(

@@ -47,9 +47,31 @@ def wanted(config: RunConfig) -> DistillConfig:
         raise ConfigError(
             "nothing can be distilled into frozen weights",
             where="plan.training.method",
-            remedy='leave it at "lora"',
+            remedy='use "lora", or "external"',
         )
+    _heeded(config)
     return config.distill
+
+
+def _heeded(config: RunConfig) -> None:
+    """ConfigError for what only a search heeds: it was set for a reason, and nothing would obey."""
+    default = RunConfig()
+    given, usual = config.plan, default.plan
+    idle = {
+        "critic": config.critic != default.critic,
+        "gate": config.gate != default.gate,
+        "plan.rounds": given.rounds != usual.rounds,
+        "plan.search": given.search != usual.search,
+        "plan.trials": given.trials != usual.trials,
+        "plan.budget": given.budget != usual.budget,
+    }
+    for key, differs in idle.items():
+        if differs:
+            raise ConfigError(
+                "a distillation searches for nothing, and would not heed this",
+                where=key,
+                remedy="leave it out",
+            )
 
 
 async def prepare(config: RunConfig, parts: Parts) -> Lesson:

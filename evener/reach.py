@@ -32,9 +32,10 @@ class Served(Protocol):
         ...
 
 
-async def reach(model: Model, progress: Progress) -> None:
+async def reach(model: Model, progress: Progress, *, table: str = "student") -> None:
     """Ask the endpoint once which models it offers, and warn of a budget that nothing counts
-    against. ModelError where it cannot be reached; nothing for a model in this process."""
+    against; the model stands in the configuration's `table`. ModelError where it cannot be reached;
+    nothing for a model in this process."""
     if not isinstance(model, RemoteModel):
         return
     if isinstance(model, Served):
@@ -43,7 +44,7 @@ async def reach(model: Model, progress: Progress) -> None:
     if model.unpriced():
         progress.say(
             f"the price of {model.ref} is unknown, so its budget in USD never ends: give "
-            "student.provider.price_in and price_out, or a budget in tokens"
+            f"{table}.provider.price_in and price_out, or a budget in tokens"
         )
 
 

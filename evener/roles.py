@@ -58,7 +58,7 @@ async def _opened(
 ) -> AsyncGenerator[Model]:
     model = named_model(spec, role=role, table=table, student=student)
     try:
-        await reach(model, progress)
+        await reach(model, progress, table=table)
         yield model
     finally:
         farewell(model, progress)

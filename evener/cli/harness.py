@@ -82,7 +82,9 @@ def diff(run: RunPath, before: Version, after: Version, *, as_json: AsJson = Fal
 def check(
     file: Annotated[Path, typer.Argument(help="A harness file.", show_default=False)],
     *,
-    environment: Annotated[str, typer.Option(help="The environment it is for.")] = "storefront",
+    environment: Annotated[
+        str, typer.Option(help="The environment it is for: a name, or a TOML configuration.")
+    ] = "storefront",
     as_json: AsJson = False,
 ) -> None:
     """Check a harness file against an environment, as a run would before its first episode."""
@@ -91,11 +93,13 @@ def check(
     from evener.agents.harness.check import check as check_harness
     from evener.agents.harness.load import load
     from evener.agents.pattern.background import published
+    from evener.contender import environment_of
     from evener.environments import create
     from evener.protocols.error import HarnessError
 
     harness = load(file)
-    background = asyncio.run(published(create(environment)))
+    place = environment_of(environment, ())
+    background = asyncio.run(published(create(place.name, **place.settings)))
     try:
         check_harness(harness, background.actions)
     except HarnessError as error:
