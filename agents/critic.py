@@ -35,7 +35,9 @@ class HarnessCritic(Peer):
             if failure.key.purpose is not Purpose.MINE or failure.task.split is not Split.MINE:
                 raise DataError(
                     f"the critic was given a {failure.key.purpose} episode of the split "
-                    f"{failure.task.split}; it reads mining episodes only"
+                    f"{failure.task.split}",
+                    where=failure.id,
+                    remedy="the critic takes `mine` episodes of the split `mine` only",
                 )
         attributions = await asyncio.gather(
             *(self._critic.attribute(failure, harness) for failure in failures)

@@ -93,7 +93,11 @@ def read_rows(folder: Path) -> tuple[Row, ...]:
         lines = (folder / ROWS).read_text("utf-8").removesuffix("\n").split("\n")
         return tuple(Row.model_validate_json(line) for line in lines)
     except (OSError, ValueError) as error:
-        raise RunError("no training rows here", where=str(folder / ROWS)) from error
+        raise RunError(
+            "no training rows here",
+            where=str(folder / ROWS),
+            remedy="restore it; the adapter itself can still be used",
+        ) from error
 
 
 @contextmanager

@@ -83,7 +83,10 @@ def _line(raw: bytes) -> Line:
 
 def _failure(code: int, talk: Path) -> str:
     if code == -9:
-        return "the training process was killed (out of memory?)"
+        return (
+            "the training process was killed: if memory ran out, lower finetune.pass_tokens or "
+            "finetune.batch_rows"
+        )
     lines = [line.strip() for line in talk.read_text("utf-8", "replace").splitlines()]
     last = next((line for line in reversed(lines) if line), "it said nothing")
     return f"the training process ended with {code}: {last[:300]}"

@@ -90,7 +90,7 @@ def engines() -> tuple[Finding, ...]:
 
 def _student() -> Finding:
     from evener.agents.models.local.fetch import EMBEDDED
-    from evener.agents.models.local.store import cache_root, prepared
+    from evener.agents.models.local.store import cache_root, damaged_files, prepared
 
     lacking = [name for name in ("torch", "transformers", "gguf") if installed(name) is None]
     if lacking:
@@ -102,6 +102,14 @@ def _student() -> Finding:
             "transformers, here",
             "the embedded student is not fetched yet",
             "evener models fetch (a run does it by itself)",
+        )
+    damaged = damaged_files(folder)
+    if damaged:
+        return _lacking(
+            "engines",
+            "transformers, here",
+            f"the embedded student is damaged: {', '.join(damaged)} in {folder}",
+            f"remove {folder}, then evener models fetch",
         )
     detail = f"the embedded student is in {folder}"
     return Finding(group="engines", name="transformers, here", state="ok", detail=detail)

@@ -189,7 +189,7 @@ class OutputCut(Wire):
 
 
 class Remembered(Wire):
-    """Memory was written, read into the prompt (`recalled`) or pushed out (`evicted`)."""
+    """A memory entry was read into the prompt (`recalled`) or found no room there (`evicted`)."""
 
     kind: Literal["remembered"] = "remembered"
     turn: int

@@ -2,14 +2,14 @@
 
 One rule for every figure: `wilson` for a proportion without repeats, `paired` for the difference
 of two arms on the same tasks (Tango's score interval where each task gives one binary pair, a
-bootstrap over tasks elsewhere), `mcnemar` where superiority alone is asked. All are two-sided and
-deterministic: the bootstrap draws from its own seed.
+bootstrap over tasks elsewhere). All are two-sided and deterministic: the bootstrap draws from its
+own seed.
 """
 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb, isfinite, sqrt
+from math import isfinite, sqrt
 from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
@@ -83,16 +83,6 @@ def _crossing(beyond: Callable[[float], float], inside: float, outside: float) -
         else:
             inside = middle
     return (inside + outside) / 2
-
-
-def mcnemar(gained: int, lost: int) -> float:
-    """Two-sided exact p-value that gains and losses are equally likely (McNemar 1947,
-    Psychometrika 12:153, with binomial tails). 1 where nothing differs."""
-    if min(gained, lost) < 0:
-        raise ValueError(f"{gained} gained and {lost} lost")
-    n = gained + lost
-    tail = sum(comb(n, k) for k in range(min(gained, lost) + 1))
-    return min(1.0, 2 * tail / (1 << n))
 
 
 def bootstrap(

@@ -48,9 +48,9 @@ class EpisodeKey(Wire):
 
 class Trajectory(Wire):
     """`messages` are all messages of the episode, in the order they came to be; what the model was
-    shown at each turn are the indices in `Replied.context`. `harness` is a digest.
+    shown at each turn are the indices in `Replied.context`.
 
-    `answered_wrong` tasks are `failed`; out of turns or cut by a limit is `truncated` unless the
+    A wrong answer is `failed`; out of turns or cut by a limit is `truncated` unless the
     environment's state is correct all the same.
     """
 

@@ -150,8 +150,7 @@ class Review(Wire):
 
 
 class Announcement(Wire):
-    """Something everybody may want to know: published on the topics `round`, `verdict`, `commit`,
-    `model`."""
+    """Something everybody may want to know: published on its topic."""
 
     topic: Literal["round", "verdict", "commit", "model", "stop"]
     round: int

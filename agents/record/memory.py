@@ -1,4 +1,4 @@
-"""A log that lives in memory, for tests, examples and runs that leave nothing behind."""
+"""A log that lives in memory, for runs that leave nothing behind."""
 
 from evener.protocols.digest import JsonObject
 

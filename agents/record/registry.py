@@ -88,7 +88,7 @@ class Registry:
         try:
             found: JsonObject = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise RunError("damaged", where=str(path)) from error
+            raise _damaged(path) from error
         return found
 
     def head(self) -> tuple[str, Harness]:
@@ -230,7 +230,7 @@ class Registry:
         except FileNotFoundError:
             return []
         except (OSError, ValueError) as error:
-            raise RunError("damaged", where=str(path)) from error
+            raise _damaged(path) from error
 
     def _reached(self, version: str) -> bool:
         """Whether HEAD was ever moved to the version and that was noted to the end."""
@@ -280,3 +280,11 @@ def _numbered(folder: Path) -> list[Path]:
 def _next(folder: Path) -> int:
     there = _numbered(folder)
     return int(there[-1].name.split("_")[0]) + 1 if there else 1
+
+
+def _damaged(path: Path) -> RunError:
+    return RunError(
+        "damaged",
+        where=str(path),
+        remedy="restore it from a copy; evener harness verify names all that is damaged",
+    )

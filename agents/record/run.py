@@ -64,7 +64,7 @@ class RunFolder:
     def read(cls, path: Path) -> Generator["RunFolder"]:
         """Look at a run, also while it goes on. Needs no lock and changes nothing."""
         if not path.is_dir():
-            raise RunError("no such run folder", where=str(path))
+            raise _no_run(path)
         manifest = Manifest.load(path / MANIFEST)
         database = Database.read(path / EVENTS)
         try:
@@ -78,7 +78,7 @@ class RunFolder:
         """Write to a run that is there, for a person: a rollback, a proposal. Holds the lock, keeps
         the manifest, begins no session."""
         if not path.is_dir():
-            raise RunError("no such run folder", where=str(path))
+            raise _no_run(path)
         manifest = Manifest.load(path / MANIFEST)
         lock = Lock.acquire(path / LOCK)
         try:
@@ -175,3 +175,11 @@ def _begin(path: Path, manifest: Manifest) -> tuple[Manifest, Database]:
             remedy="put them back, or give another folder with --out",
         )
     return kept, Database.open(path / EVENTS)
+
+
+def _no_run(path: Path) -> RunError:
+    return RunError(
+        "no such run folder",
+        where=str(path),
+        remedy="give the folder that --out named when the run was begun",
+    )

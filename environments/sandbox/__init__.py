@@ -6,7 +6,7 @@
         execution = await tool.run("print(6 * 7)", 5.0)
         await tool.close()
 
-`Sandbox.protection` says what is in force; an environment records it with every trajectory.
+`Sandbox.protection` says what is in force; an environment records its level with every score.
 """
 
 from evener.environments.sandbox.pool import Sandbox

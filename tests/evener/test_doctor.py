@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from evener.agents.models.local import store
+from evener.agents.models.local.fetch import EMBEDDED
 from evener.doctor import vllm
 from evener.isolation import landlock_abi
 from evener.machine import machine
@@ -50,6 +52,18 @@ def test_every_part_stands_in_its_group_and_a_whole_installation_ends_with_0(
         assert f"\n{title}" in done.stdout
     assert done.stdout.strip().endswith("The loop can run on the embedded student.")
     assert "evener models fetch" in done.stdout
+
+
+def test_a_student_whose_bytes_have_changed_is_damaged_and_ends_with_1(tmp_path: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "weights").write_bytes(b"w" * 100)
+
+    folder = store.prepare(tmp_path, EMBEDDED.name, source="test", needed=10, build=build)
+    assert found(EVENER_CACHE=str(tmp_path))["transformers, here"]["state"] == "ok"
+    (folder / "weights").write_bytes(b"x" * 100)
+    done = doctor(EVENER_CACHE=str(tmp_path))
+    assert done.returncode == 1
+    assert f"the embedded student is damaged: weights in {folder}" in done.stdout
 
 
 def test_a_library_that_is_missing_or_too_old_ends_with_1_and_the_command_to_install_it(

@@ -13,7 +13,6 @@ from scipy.stats import binomtest
 from evener.protocols.interval import (
     Moments,
     bootstrap,
-    mcnemar,
     paired,
     quantile,
     tango,
@@ -38,14 +37,6 @@ def test_wilson_is_scipys(found: tuple[int, int, int]) -> None:
 
 def test_wilson_without_observations_knows_nothing() -> None:
     assert wilson(0, 0) == (0.5, 0.0, 1.0, 0)
-
-
-@given(counts)
-def test_mcnemar_is_the_exact_binomial_test(found: tuple[int, int, int]) -> None:
-    gained, lost, _ = found
-    n = gained + lost
-    theirs = binomtest(gained, n, 0.5).pvalue if n else 1.0
-    assert mcnemar(gained, lost) == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +217,5 @@ def test_impossible_counts_are_refused() -> None:
         wilson(5, 4)
     with pytest.raises(ValueError, match="3 gained and 2 lost in 4 pairs"):
         tango(3, 2, 4)
-    with pytest.raises(ValueError, match="-1 gained"):
-        mcnemar(-1, 2)
     with pytest.raises(ValueError, match="at least one unit"):
         bootstrap([], len, seed=0)

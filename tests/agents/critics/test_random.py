@@ -196,9 +196,15 @@ async def test_another_harness_has_another_universe(
     lab: "Lab", sound: Harness, bare: Harness
 ) -> None:
     critic = RandomCritic(lab.background)
-    for harness in (bare, sound, bare):
-        for proposal in await critic.propose([], harness, limit=4, seed=3):
-            proposal.patch.apply(harness)
+    named: dict[str, set[str]] = {}
+    for harness in (bare, sound):
+        proposals = await critic.propose([], harness, limit=999, seed=3)
+        changed = {proposal.patch.apply(harness).digest() for proposal in proposals}
+        assert harness.digest() not in changed
+        named[harness.digest()] = {edits_digest(proposal.patch) for proposal in proposals}
+    of_bare, of_sound = named.values()
+    assert of_bare - of_sound
+    assert of_sound - of_bare
 
 
 async def test_the_shop_desks_seed_has_a_large_universe() -> None:
