@@ -1,4 +1,4 @@
-"""How much of what an optimised harness h* did for a student the weights do without it.
+"""How much of what an optimized harness h* did for a student the weights do without it.
 
 A pattern's support is chosen in replicate A and measured in replicate B, on fresh seeds: where a
 task was picked because base + h failed to show the pattern once, base + h shows it now and then all
@@ -34,7 +34,7 @@ def recovery(
 
     Raises ValueError for two patterns of one name, or a task twice in replicate A.
     """
-    supports = {one.pattern: support(one.chosen_base, one.chosen_optimised) for one in seen}
+    supports = {one.pattern: support(one.chosen_base, one.chosen_optimized) for one in seen}
     if len(supports) != len(seen):
         raise ValueError("two patterns have one name")
     enough = {name: tasks for name, tasks in supports.items() if len(tasks) >= LEAST}
@@ -51,7 +51,7 @@ def recovery(
             group=groups.get(one.pattern, ""),
         )
         if one.pattern not in enough:
-            why = why_few(one.chosen_base, one.chosen_optimised, tasks)
+            why = why_few(one.chosen_base, one.chosen_optimized, tasks)
             lines.append(head.model_copy(update={"note": why}))
             continue
         units = _units(one, tasks)
@@ -64,7 +64,7 @@ def recovery(
 def points(seen: Seen) -> tuple[float, float]:
     """The paper's figure and the corrected one on a pattern's support, of any size and without
     bounds; not a number where there is none."""
-    units = _units(seen, support(seen.chosen_base, seen.chosen_optimised))
+    units = _units(seen, support(seen.chosen_base, seen.chosen_optimized))
     whole = _run_in(units, BASE, OPTIMISED, DISTILLED)
     return _shown(_sums(units.values()), DISTILLED), _ratio(_sums(whole.values()), DISTILLED)
 
@@ -203,7 +203,7 @@ def _run_in(units: dict[str, Unit], *arms: int) -> dict[str, Unit]:
 def _units(seen: Seen, tasks: Sequence[str]) -> dict[str, Unit]:
     """Replicate B by task of the support."""
     counted = {task: list(EMPTY) for task in tasks}
-    arms = {BASE: seen.base, OPTIMISED: seen.optimised, DISTILLED: seen.distilled}
+    arms = {BASE: seen.base, OPTIMISED: seen.optimized, DISTILLED: seen.distilled}
     for at, sighted in (*arms.items(), (CONTROL, seen.control or ())):
         for task, shows, applies in sighted:
             if task in counted:

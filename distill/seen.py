@@ -18,9 +18,9 @@ class Seen:
     part: str = ""
     conditional: bool = False
     chosen_base: Sequence[Sighting]
-    chosen_optimised: Sequence[Sighting]
+    chosen_optimized: Sequence[Sighting]
     base: Sequence[Sighting]
-    optimised: Sequence[Sighting]
+    optimized: Sequence[Sighting]
     distilled: Sequence[Sighting]
     control: Sequence[Sighting] | None = None
 
@@ -29,9 +29,9 @@ def watch(
     detectors: Sequence[Detector],
     *,
     chosen_base: Sequence[Trajectory],
-    chosen_optimised: Sequence[Trajectory],
+    chosen_optimized: Sequence[Trajectory],
     base: Sequence[Trajectory],
-    optimised: Sequence[Trajectory],
+    optimized: Sequence[Trajectory],
     distilled: Sequence[Trajectory],
     control: Sequence[Trajectory] | None = None,
 ) -> tuple[Seen, ...]:
@@ -42,9 +42,9 @@ def watch(
             part=one.part,
             conditional=one.conditional,
             chosen_base=sightings(one, chosen_base),
-            chosen_optimised=sightings(one, chosen_optimised),
+            chosen_optimized=sightings(one, chosen_optimized),
             base=sightings(one, base),
-            optimised=sightings(one, optimised),
+            optimized=sightings(one, optimized),
             distilled=sightings(one, distilled),
             control=None if control is None else sightings(one, control),
         )

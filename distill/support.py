@@ -13,12 +13,12 @@ OVERLAP = 0.8
 """Supports with a larger Jaccard index count once."""
 
 
-def support(base: Iterable[Sighting], optimised: Iterable[Sighting]) -> tuple[str, ...]:
+def support(base: Iterable[Sighting], optimized: Iterable[Sighting]) -> tuple[str, ...]:
     """The tasks where base + h* shows a pattern and base + h, which had the occasion, does not.
 
     Raises ValueError where a task comes twice: of two episodes one could be picked.
     """
-    bare, dressed = _once(base), _once(optimised)
+    bare, dressed = _once(base), _once(optimized)
     return tuple(
         sorted(
             task
@@ -46,14 +46,14 @@ def stand_ins(supports: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return found
 
 
-def why_few(base: Sequence[Sighting], optimised: Sequence[Sighting], tasks: Sequence[str]) -> str:
+def why_few(base: Sequence[Sighting], optimized: Sequence[Sighting], tasks: Sequence[str]) -> str:
     """What an empty or small support is due to, in words."""
     if tasks:
         return f"support {len(tasks)} is under {LEAST}"
     bare = _once(base)
-    shown = [one.task for one in optimised if one.shows]
+    shown = [one.task for one in optimized if one.shows]
     both = [bare[task] for task in shown if task in bare]
-    if not optimised or not base:
+    if not optimized or not base:
         return "replicate A has no episode"
     if not shown:
         return "base + h* never shows it"

@@ -1,4 +1,4 @@
-"""`evener harness adapt`: K of an optimised harness for a target, checked, and where parts went."""
+"""`evener harness adapt`: K of an optimized harness for a target, checked, and where parts went."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ TASKS = 200  # of each split, that K may not repeat a word of; a finite split gi
 
 
 class PartLine(Wire):
-    """A part of the optimised harness: the entries of K it is in, or why in none."""
+    """A part of the optimized harness: the entries of K it is in, or why in none."""
 
     part: str
     entries: tuple[str, ...]
@@ -28,7 +28,7 @@ class PartLine(Wire):
 
 
 class Adapted(Wire):
-    """K, and where each part of the optimised harness went. Where a model put its texts in other
+    """K, and where each part of the optimized harness went. Where a model put its texts in other
     words: how many, and why others stayed as they were."""
 
     knowledge: Knowledge
@@ -38,7 +38,7 @@ class Adapted(Wire):
 
 
 async def adapted(
-    optimised: Harness,
+    optimized: Harness,
     target: Harness,
     *,
     environment: Environment,
@@ -52,28 +52,28 @@ async def adapted(
     rewriter cannot be had.
     """
     background = await published(environment)
-    knowledge = adapt(optimised, target, background) if file is None else load(file)
+    knowledge = adapt(optimized, target, background) if file is None else load(file)
     draws = [(split, TASKS, seed) for split in Split]
     guard = LeakGuard(environment, background, draws)
-    check_knowledge(knowledge, optimised, target, background, guard)
+    check_knowledge(knowledge, optimized, target, background, guard)
     if rewriter is None:
-        return Adapted(knowledge=knowledge, parts=lines(optimised, knowledge))
-    said = await rewrite(knowledge, rewriter, optimised=optimised, target=target, guard=guard)
-    check_knowledge(said.knowledge, optimised, target, background, guard)
+        return Adapted(knowledge=knowledge, parts=lines(optimized, knowledge))
+    said = await rewrite(knowledge, rewriter, optimized=optimized, target=target, guard=guard)
+    check_knowledge(said.knowledge, optimized, target, background, guard)
     return Adapted(
         knowledge=said.knowledge,
-        parts=lines(optimised, said.knowledge),
+        parts=lines(optimized, said.knowledge),
         rewritten=said.rewritten,
         dropped=said.dropped,
     )
 
 
-def lines(optimised: Harness, knowledge: Knowledge) -> tuple[PartLine, ...]:
+def lines(optimized: Harness, knowledge: Knowledge) -> tuple[PartLine, ...]:
     """A line for each part, in the harness's order."""
-    holding = Holding(optimised, knowledge)
+    holding = Holding(optimized, knowledge)
     return tuple(
         PartLine(part=part, entries=holding.entries(part), reasons=holding.reasons(part))
-        for part in parts(optimised)
+        for part in parts(optimized)
     )
 
 

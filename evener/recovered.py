@@ -35,9 +35,9 @@ def note_recovery(folder: RunFolder, optimized: Harness, environment: Environmen
     seen = watch(
         detectors,
         chosen_base=episodes("A", "base+target"),
-        chosen_optimised=episodes("A", "base+optimized"),
+        chosen_optimized=episodes("A", "base+optimized"),
         base=episodes("B", "base+target"),
-        optimised=episodes("B", "base+optimized"),
+        optimized=episodes("B", "base+optimized"),
         distilled=episodes("B", "trained+target"),
         control=control,
     )

@@ -1,4 +1,4 @@
-"""K: an optimised harness h* rewritten for a reviewer (Harness-Zero, arXiv 2609.24974).
+"""K: an optimized harness h* rewritten for a reviewer (Harness-Zero, arXiv 2609.24974).
 
 A tool becomes a recipe that uses the target harness's actions alone, a hook a hint, a skill
 guidance, a memory entry a failure pattern. Every part of h* has an entry, or a reason why not.

@@ -27,38 +27,38 @@ from evener.protocols.port import ActionSpec
 __all__ = ["adapt", "covered"]
 
 
-def adapt(optimised: Harness, target: Harness, background: Background) -> Knowledge:
+def adapt(optimized: Harness, target: Harness, background: Background) -> Knowledge:
     """K of h* for h. Raises HarnessError where one of them is not fit for the environment."""
-    fit(optimised, background.actions, "optimised")
+    fit(optimized, background.actions, "optimized")
     fit(target, background.actions, "target")
-    recipes, omissions = _recipes(optimised, target)
-    name = f"{optimised.name} for {target.name}"
+    recipes, omissions = _recipes(optimized, target)
+    name = f"{optimized.name} for {target.name}"
     bare = Knowledge(
         name=name,
-        source=optimised.digest(),
+        source=optimized.digest(),
         target=target.digest(),
         recipes=tuple(recipes.values()),
     )
-    words = wording(optimised, target, recipes)
-    evidence = gather(optimised, target, background)
-    examples = Examples(optimised, recipes=Recipes(bare, target), evidence=evidence)
+    words = wording(optimized, target, recipes)
+    evidence = gather(optimized, target, background)
+    examples = Examples(optimized, recipes=Recipes(bare, target), evidence=evidence)
     guide = Guide(target, recipes=recipes, wording=words, examples=examples)
-    of_prompt = guide.of_prompt(optimised)
-    of_skills = (guide.of_skill(skill) for skill in optimised.skills)
+    of_prompt = guide.of_prompt(optimized)
+    of_skills = (guide.of_skill(skill) for skill in optimized.skills)
     guidance = tuple(one for one in (of_prompt, *of_skills) if one is not None)
     final = final_tools(target, background.actions)
     setting = Setting(target, final, recipes, guidance)
-    of_each = (*of_hooks(optimised, setting), *of_rest(optimised, setting))
+    of_each = (*of_hooks(optimized, setting), *of_rest(optimized, setting))
     hints = tuple(one for one in of_each if isinstance(one, Hint))
     about = About(
         tuple(tool.name for tool in target.tools),
         final,
-        tuple(dict.fromkeys(word for skill in optimised.skills for word in skill.when.words)),
+        tuple(dict.fromkeys(word for skill in optimized.skills for word in skill.when.words)),
     )
-    patterns, notes_left_out = patterns_of(optimised, about=about, wording=words)
+    patterns, notes_left_out = patterns_of(optimized, about=about, wording=words)
     made = bare.model_copy(
         update={
-            "recipes": tuple(_finished(optimised, recipes, examples, words)),
+            "recipes": tuple(_finished(optimized, recipes, examples, words)),
             "hints": _distinct(hints),
             "guidance": guidance,
             "patterns": patterns,
@@ -67,8 +67,8 @@ def adapt(optimised: Harness, target: Harness, background: Background) -> Knowle
     of_hooks_left_out = (one for one in of_each if isinstance(one, Omission))
     omissions = [*omissions, *guide.omissions, *of_hooks_left_out, *notes_left_out]
     made = made.model_copy(update={"omissions": tuple(omissions)})
-    rest = _of_the_rest(covered(optimised, made))
-    return made.model_copy(update={"omissions": tuple(_ordered([*omissions, *rest], optimised))})
+    rest = _of_the_rest(covered(optimized, made))
+    return made.model_copy(update={"omissions": tuple(_ordered([*omissions, *rest], optimized))})
 
 
 def fit(harness: Harness, actions: Sequence[ActionSpec], which: str) -> None:
@@ -89,10 +89,10 @@ def final_tools(target: Harness, actions: Sequence[ActionSpec]) -> tuple[str, ..
     return tuple(tool.name for tool in target.tools if tool.action in final)
 
 
-def _recipes(optimised: Harness, target: Harness) -> tuple[dict[str, Recipe], list[Omission]]:
+def _recipes(optimized: Harness, target: Harness) -> tuple[dict[str, Recipe], list[Omission]]:
     made: dict[str, Recipe] = {}
     left_out: list[Omission] = []
-    for tool in optimised.tools:
+    for tool in optimized.tools:
         found = recipe_of(tool, target)
         if isinstance(found, str):
             left_out.append(Omission(part=f"tools[{tool.name}]", reason=found))
@@ -102,21 +102,21 @@ def _recipes(optimised: Harness, target: Harness) -> tuple[dict[str, Recipe], li
 
 
 def _finished(
-    optimised: Harness, recipes: dict[str, Recipe], examples: Examples, words: Wording
+    optimized: Harness, recipes: dict[str, Recipe], examples: Examples, words: Wording
 ) -> Iterator[Recipe]:
     """The recipes with an example each, where one is to be had, and texts in the target's words."""
     for name, recipe in recipes.items():
         text = words.retold(recipe.text)
         if words.foreign(text):
             text = ""
-        example = _example(name, optimised, examples)
+        example = _example(name, optimized, examples)
         yield recipe.model_copy(update={"text": text, "example": example})
 
 
-def _example(tool: str, optimised: Harness, examples: Examples) -> Turns:
+def _example(tool: str, optimized: Harness, examples: Examples) -> Turns:
     """The first call of the tool in an example of h*, in the target's tools."""
-    of_skills = (turns for skill in optimised.skills for turns in skill.examples)
-    for turns in (*optimised.prompt.examples, *of_skills):
+    of_skills = (turns for skill in optimized.skills for turns in skill.examples)
+    for turns in (*optimized.prompt.examples, *of_skills):
         for index, turn in enumerate(turns):
             if turn.call is None or turn.call.name != tool:
                 continue
@@ -175,9 +175,9 @@ def _of_the_rest(left: Sequence[str]) -> Iterator[Omission]:
             yield Omission(part=part, reason=reason)
 
 
-def _ordered(omissions: Iterable[Omission], optimised: Harness) -> list[Omission]:
+def _ordered(omissions: Iterable[Omission], optimized: Harness) -> list[Omission]:
     """In the order of the harness, each once."""
-    order = {part: index for index, part in enumerate(parts(optimised))}
+    order = {part: index for index, part in enumerate(parts(optimized))}
     last = len(order)
 
     def place(omission: Omission) -> int:

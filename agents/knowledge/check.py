@@ -32,7 +32,7 @@ MOST_TOLD = 8
 
 def check_knowledge(
     knowledge: Knowledge,
-    optimised: Harness,
+    optimized: Harness,
     target: Harness,
     background: Background,
     guard: LeakGuard | None,
@@ -44,15 +44,15 @@ def check_knowledge(
     Raises HarnessError where a harness is not fit for the environment, else KnowledgeError. Without
     a guard no text is held against tasks.
     """
-    fit(optimised, background.actions, "optimised")
+    fit(optimized, background.actions, "optimized")
     fit(target, background.actions, "target")
     where = f"K {knowledge.name!r}"
-    pairing = [*_pairing(knowledge, optimised, target)]
+    pairing = [*_pairing(knowledge, optimized, target)]
     if pairing:
         raise KnowledgeError(
             "; ".join(pairing), where=where, remedy="Make it anew with evener harness adapt"
         )
-    checker = _Checker(knowledge, optimised, target, rules)
+    checker = _Checker(knowledge, optimized, target, rules)
     found = [*checker.faults()]
     leaked = guard.repeated(knowledge.document()) if guard is not None else ""
     if leaked:
@@ -66,9 +66,9 @@ def check_knowledge(
         )
 
 
-def _pairing(knowledge: Knowledge, optimised: Harness, target: Harness) -> Iterator[str]:
+def _pairing(knowledge: Knowledge, optimized: Harness, target: Harness) -> Iterator[str]:
     for what, harness, digest in (
-        ("optimised", optimised, knowledge.source),
+        ("optimized", optimized, knowledge.source),
         ("target", target, knowledge.target),
     ):
         if harness.digest() != digest:
@@ -84,16 +84,16 @@ class _Checker:
     def __init__(
         self,
         knowledge: Knowledge,
-        optimised: Harness,
+        optimized: Harness,
         target: Harness,
         rules: dict[str, AnyRule],
     ) -> None:
         self._knowledge = knowledge
-        self._optimised = optimised
+        self._optimized = optimized
         self._tools = {tool.name: tool for tool in target.tools}
         self._toolbox: Toolbox = prepare(target).toolbox
         self._rules = rules
-        self._wording: Wording = wording_of(knowledge, optimised, target)
+        self._wording: Wording = wording_of(knowledge, optimized, target)
 
     def faults(self) -> Iterator[str]:
         yield from self._parts()
@@ -118,10 +118,10 @@ class _Checker:
             yield from self._text(pattern.intervention, where)
 
     def _parts(self) -> Iterator[str]:
-        left = covered(self._optimised, self._knowledge)
+        left = covered(self._optimized, self._knowledge)
         if left:
             yield f"no entry and no reason for {_listed(left)}"
-        known = parts(self._optimised)
+        known = parts(self._optimized)
         sources = [(hint.name, hint.source) for hint in self._knowledge.hints]
         sources += [(one.name, one.source) for one in self._knowledge.patterns]
         sources += [("an omission", omission.part) for omission in self._knowledge.omissions]
@@ -130,7 +130,7 @@ class _Checker:
         ]
         for name, source in sources:
             if not any(within(part, source) or within(source, part) for part in known):
-                yield f"{name} is of {source!r}, which the optimised harness has not"
+                yield f"{name} is of {source!r}, which the optimized harness has not"
         for omission in self._knowledge.omissions:
             if not omission.reason.strip():
                 yield f"{omission.part} is left out without a reason"
@@ -146,8 +146,8 @@ class _Checker:
 
     def _recipe(self, recipe: Recipe) -> Iterator[str]:
         where = f"recipes[{recipe.tool}]"
-        if recipe.tool not in {tool.name for tool in self._optimised.tools}:
-            yield f"{where}: the optimised harness has no such tool"
+        if recipe.tool not in {tool.name for tool in self._optimized.tools}:
+            yield f"{where}: the optimized harness has no such tool"
         if not recipe.steps:
             yield f"{where}: it has no steps"
         yield from self._text(recipe.text, f"{where}.text")

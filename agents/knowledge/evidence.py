@@ -37,13 +37,13 @@ def tools_by_action(harness: Harness) -> dict[str, str]:
     return found
 
 
-def gather(optimised: Harness, target: Harness, background: Background) -> "Evidence":
+def gather(optimized: Harness, target: Harness, background: Background) -> "Evidence":
     """The evidence of the documentation and of both harnesses' examples."""
     offered = tools_by_action(target)
     documented = {action.name: action.name for action in background.actions}
     shown = [
         *_shown((example.turns for example in background.examples), documented, offered),
-        *_shown(_examples(optimised), _actions(optimised), offered),
+        *_shown(_examples(optimized), _actions(optimized), offered),
         *_shown(_examples(target), _actions(target), offered),
     ]
     return Evidence(shown)

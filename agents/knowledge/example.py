@@ -29,11 +29,11 @@ class Unwritten(Exception):
 class Examples:
     """Puts examples of h* in the target's tools."""
 
-    def __init__(self, optimised: Harness, *, recipes: Recipes, evidence: Evidence) -> None:
+    def __init__(self, optimized: Harness, *, recipes: Recipes, evidence: Evidence) -> None:
         self._recipes = recipes
         self._evidence = evidence
-        self._aliases = {alias: tool.name for tool in optimised.tools for alias in tool.aliases}
-        self._names = tuple(tool.name for tool in optimised.tools)
+        self._aliases = {alias: tool.name for tool in optimized.tools for alias in tool.aliases}
+        self._names = tuple(tool.name for tool in optimized.tools)
 
     def rewritten(self, turns: Turns, wording: Wording) -> Turns:
         """The example in the target's tools. Raises Unwritten with the reason."""

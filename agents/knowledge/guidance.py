@@ -57,9 +57,9 @@ class Guide:
             return None
         return Guidance(skill=skill.name, source=where, when=when, text=text, examples=examples)
 
-    def of_prompt(self, optimised: Harness) -> Guidance | None:
+    def of_prompt(self, optimized: Harness) -> Guidance | None:
         """What the prompt says besides the target's own; None where that is nothing."""
-        mine, theirs = optimised.prompt, self._target.prompt
+        mine, theirs = optimized.prompt, self._target.prompt
         texts: list[str] = []
         if mine.system and mine.system == theirs.system:
             self._omit("prompt.system", "the target's system text is the same")

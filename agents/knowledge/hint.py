@@ -68,9 +68,9 @@ HOOKS: dict[str, OfHook] = {
 }
 
 
-def of_hooks(optimised: Harness, setting: Setting) -> Iterator[Hint | Omission]:
+def of_hooks(optimized: Harness, setting: Setting) -> Iterator[Hint | Omission]:
     """What each hook becomes. Raises KeyError for a hook that the table does not know."""
-    for where, hook in hooks_of(optimised.middleware.hooks):
+    for where, hook in hooks_of(optimized.middleware.hooks):
         found = HOOKS[hook.name](hook, setting)
         if isinstance(found, str):
             yield Omission(part=where, reason=found)
@@ -79,17 +79,17 @@ def of_hooks(optimised: Harness, setting: Setting) -> Iterator[Hint | Omission]:
             yield _hint(hook.name, rule, settings, where)
 
 
-def of_rest(optimised: Harness, setting: Setting) -> Iterator[Hint]:
+def of_rest(optimized: Harness, setting: Setting) -> Iterator[Hint]:
     """The hints of the protocol, the prompt's list of tools, tools and skills."""
-    if not optimised.middleware.protocol.strict and setting.target.middleware.protocol.strict:
+    if not optimized.middleware.protocol.strict and setting.target.middleware.protocol.strict:
         yield _hint("near miss", RULES["unreadable"], {}, "middleware.protocol.strict")
-    if "tools" in optimised.prompt.system:
+    if "tools" in optimized.prompt.system:
         yield _hint("tools of the prompt", RULES["unknown_tool"], {}, "prompt.system")
-    for tool in optimised.tools:
+    for tool in optimized.tools:
         recipe = setting.recipes.get(tool.name)
         if recipe is not None:
             yield from _of_tool(tool, recipe, setting)
-    for skill in optimised.skills:
+    for skill in optimized.skills:
         source = f"skills[{skill.name}]"
         guidance = next((one for one in setting.guidance if one.source == source), None)
         if guidance is None:

@@ -25,34 +25,34 @@ def hooks_of(hooks: Hooks) -> Iterator[tuple[str, Hook]]:
             yield f"middleware.hooks.{stage}[{hook.name}]", hook
 
 
-def covered(optimised: Harness, knowledge: Knowledge) -> tuple[str, ...]:
+def covered(optimized: Harness, knowledge: Knowledge) -> tuple[str, ...]:
     """The parts of h* that have neither an entry of K nor a stated reason; empty where all is told.
 
     A recipe holds what it repeats exactly, guidance as many examples as were not left out.
     """
-    holding = Holding(optimised, knowledge)
-    return tuple(p for p in parts(optimised) if not holding.entries(p) and not holding.reasons(p))
+    holding = Holding(optimized, knowledge)
+    return tuple(p for p in parts(optimized) if not holding.entries(p) and not holding.reasons(p))
 
 
 class Holding:
     """Which entries of K hold a part."""
 
-    def __init__(self, optimised: Harness, knowledge: Knowledge) -> None:
+    def __init__(self, optimized: Harness, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._held: dict[str, list[str]] = {}
         for hint in knowledge.hints:
             self._add(hint.source, f"hint {hint.name}")
         for pattern in knowledge.patterns:
             self._add(pattern.source, f"pattern {pattern.name}")
-        tools = {tool.name: tool for tool in optimised.tools}
+        tools = {tool.name: tool for tool in optimized.tools}
         for recipe in knowledge.recipes:
             if recipe.tool in tools:
                 for part in _of_recipe(recipe, tools[recipe.tool]):
                     self._add(part, f"recipe {recipe.tool}")
-        by_source = {f"skills[{skill.name}]": skill for skill in optimised.skills}
+        by_source = {f"skills[{skill.name}]": skill for skill in optimized.skills}
         for guidance in knowledge.guidance:
             skill = by_source.get(guidance.source)
-            for part in self._of_guidance(guidance, optimised, skill):
+            for part in self._of_guidance(guidance, optimized, skill):
                 self._add(part, f"guidance {guidance.skill}")
 
     def entries(self, part: str) -> tuple[str, ...]:
@@ -69,9 +69,9 @@ class Holding:
             held.append(entry)
 
     def _of_guidance(
-        self, guidance: Guidance, optimised: Harness, skill: Skill | None
+        self, guidance: Guidance, optimized: Harness, skill: Skill | None
     ) -> Iterator[str]:
-        examples = optimised.prompt.examples
+        examples = optimized.prompt.examples
         if skill is not None:
             where, examples = guidance.source, skill.examples
             if guidance.text:

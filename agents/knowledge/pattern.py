@@ -90,13 +90,13 @@ RULES: tuple[NoteRule, ...] = (
 
 
 def patterns_of(
-    optimised: Harness, *, about: About, wording: Wording
+    optimized: Harness, *, about: About, wording: Wording
 ) -> tuple[tuple[FailurePattern, ...], tuple[Omission, ...]]:
     """The patterns of all notes, and why some have none."""
     made: list[FailurePattern] = []
     left_out: list[Omission] = []
-    shown = {note.name for note in _shown(optimised)}
-    for note in optimised.memory.entries:
+    shown = {note.name for note in _shown(optimized)}
+    for note in optimized.memory.entries:
         found = pattern_of(note, about, wording) if note.name in shown else _UNSEEN
         if isinstance(found, FailurePattern):
             made.append(found)
@@ -130,5 +130,5 @@ def pattern_of(note: Note, about: About, wording: Wording) -> FailurePattern | s
     return "it says nothing that a response could be held against"
 
 
-def _shown(optimised: Harness) -> Sequence[Note]:
-    return () if optimised.memory.policy == "none" else kept(optimised.memory)
+def _shown(optimized: Harness) -> Sequence[Note]:
+    return () if optimized.memory.policy == "none" else kept(optimized.memory)

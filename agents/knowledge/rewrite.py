@@ -40,14 +40,14 @@ async def rewrite(
     knowledge: Knowledge,
     model: Model,
     *,
-    optimised: Harness,
+    optimized: Harness,
     target: Harness,
     guard: LeakGuard | None = None,
     max_tokens: int = 160,
 ) -> Rewritten:
     """Each text of K put to the model once, greedily. Raises InfraError where the model does."""
     rewriter = _Rewriter(
-        model, wording_of(knowledge, optimised, target), guard, max_tokens=max_tokens
+        model, wording_of(knowledge, optimized, target), guard, max_tokens=max_tokens
     )
     made = knowledge.model_copy(
         update={

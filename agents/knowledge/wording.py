@@ -36,11 +36,11 @@ def phrase(recipe: Recipe) -> str:
     return ", then ".join(step.action for step in recipe.steps)
 
 
-def wording(optimised: Harness, target: Harness, recipes: Mapping[str, Recipe]) -> Wording:
+def wording(optimized: Harness, target: Harness, recipes: Mapping[str, Recipe]) -> Wording:
     """The wording between two harnesses; names in common stay."""
     offered = {name for tool in target.tools for name in (tool.name, *tool.aliases)}
     means: dict[str, str | None] = {}
-    for tool in optimised.tools:
+    for tool in optimized.tools:
         recipe = recipes.get(tool.name)
         for name in (tool.name, *tool.aliases):
             if name not in offered:
@@ -48,6 +48,6 @@ def wording(optimised: Harness, target: Harness, recipes: Mapping[str, Recipe]) 
     return Wording(means)
 
 
-def wording_of(knowledge: Knowledge, optimised: Harness, target: Harness) -> Wording:
+def wording_of(knowledge: Knowledge, optimized: Harness, target: Harness) -> Wording:
     """The wording that a finished K was made in."""
-    return wording(optimised, target, {recipe.tool: recipe for recipe in knowledge.recipes})
+    return wording(optimized, target, {recipe.tool: recipe for recipe in knowledge.recipes})

@@ -1,4 +1,4 @@
-"""Detectors: does an episode show what a part of the optimised harness h* is there for?
+"""Detectors: does an episode show what a part of the optimized harness h* is there for?
 
 They read a task's prompt, messages and events, never the answer or the score, so that the same
 question can be put to an episode under h*, under the target harness, and of a trained student.

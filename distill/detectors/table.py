@@ -25,14 +25,14 @@ GENERATORS: dict[str, Callable[[Harness], Iterator[Behaviour]]] = {
 }
 
 
-def detectors_of(optimised: Harness, environment: Environment) -> tuple[Detector, ...]:
+def detectors_of(optimized: Harness, environment: Environment) -> tuple[Detector, ...]:
     """The generated ones, then the environment's own whose part the harness has.
 
     Raises ConfigError where two have one name.
     """
-    document = optimised.document()
+    document = optimized.document()
     own = environment.detectors() if isinstance(environment, Detectable) else ()
-    made: list[Detector] = [found for make in GENERATORS.values() for found in make(optimised)]
+    made: list[Detector] = [found for make in GENERATORS.values() for found in make(optimized)]
     made += [detector for detector in own if read(document, detector.part) is not ABSENT]
     names = [detector.name for detector in made]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -45,16 +45,16 @@ def detectors_of(optimised: Harness, environment: Environment) -> tuple[Detector
     return tuple(made)
 
 
-def undetected(optimised: Harness, detectors: tuple[Detector, ...]) -> tuple[str, ...]:
+def undetected(optimized: Harness, detectors: tuple[Detector, ...]) -> tuple[str, ...]:
     """The parts of the harness that no detector stands for: tools that are more than an action of
     the environment, skills, hooks, entries of memory."""
-    parts = [f"tools[{t.name}]" for t in optimised.tools if t.steps or t.arguments or t.aliases]
-    parts += [f"skills[{skill.name}]" for skill in optimised.skills]
+    parts = [f"tools[{t.name}]" for t in optimized.tools if t.steps or t.arguments or t.aliases]
+    parts += [f"skills[{skill.name}]" for skill in optimized.skills]
     parts += [
         f"middleware.hooks.{stage}[{hook.name}]"
-        for stage, found in optimised.middleware.hooks
+        for stage, found in optimized.middleware.hooks
         for hook in found
     ]
-    parts += [f"memory.entries[{note.name}]" for note in optimised.memory.entries]
+    parts += [f"memory.entries[{note.name}]" for note in optimized.memory.entries]
     covered = [detector.part for detector in detectors]
     return tuple(p for p in parts if not any(c == p or c.startswith(f"{p}.") for c in covered))

@@ -38,9 +38,9 @@ def list_(
 
     place = environment_of(environment, (harness,))
     where = create(place.name, **place.settings)
-    optimised, _ = named_harness(harness, where)
-    found = detectors_of(optimised, where)
-    missing, digest = undetected(optimised, found), frozen(found)
+    optimized, _ = named_harness(harness, where)
+    found = detectors_of(optimized, where)
+    missing, digest = undetected(optimized, found), frozen(found)
     listed: list[JsonObject] = [
         {
             "name": one.name,
@@ -54,13 +54,13 @@ def list_(
     rows = [(d.name, d.part, "given a call" if d.conditional else "", d.text) for d in found]
     lines = [
         table(("name", "part", "conditional", "an episode shows it where"), rows),
-        f"{len(found)} detectors of {optimised.name}, frozen as {digest}",
+        f"{len(found)} detectors of {optimized.name}, frozen as {digest}",
     ]
     if missing:
         lines.append(f"no detector stands for {', '.join(missing)}")
     answer: JsonObject = {
-        "harness": optimised.name,
-        "harness_digest": optimised.digest(),
+        "harness": optimized.name,
+        "harness_digest": optimized.digest(),
         "environment": where.name,
         "digest": digest,
         "detectors": [*listed],

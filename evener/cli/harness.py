@@ -118,7 +118,7 @@ def adapt(
     harness: Annotated[
         str,
         typer.Argument(
-            help="The optimised harness: a YAML file, a name that ships, or RUN:VERSION.",
+            help="The optimized harness: a YAML file, a name that ships, or RUN:VERSION.",
             show_default=False,
         ),
     ],
@@ -153,14 +153,14 @@ def adapt(
 
     place = environment_of(environment, (harness, target))
     where = create(place.name, **place.settings)
-    optimised, _ = named_harness(harness, where)
+    optimized, _ = named_harness(harness, where)
     minimal, _ = named_harness(target, where)
 
     async def whole() -> "Adapted":
         if rewriter is None:
-            return await adapted(optimised, minimal, environment=where)
+            return await adapted(optimized, minimal, environment=where)
         async with named(rewriter, "rewriter", api_base=api_base, progress=Silent()) as model:
-            return await adapted(optimised, minimal, environment=where, rewriter=model)
+            return await adapted(optimized, minimal, environment=where, rewriter=model)
 
     found = asyncio.run(whole())
     if out is not None:

@@ -40,7 +40,7 @@ def chosen(tasks: int, of: int = 40) -> Any:
     """Replicate A with the first `tasks` of `of` tasks as the support."""
     return {
         "chosen_base": arm([False] * of),
-        "chosen_optimised": arm([at < tasks for at in range(of)]),
+        "chosen_optimized": arm([at < tasks for at in range(of)]),
     }
 
 
@@ -54,7 +54,7 @@ def one(seen: Seen) -> Recovery:
     return line
 
 
-def test_the_support_is_where_only_the_optimised_harness_shows_it() -> None:
+def test_the_support_is_where_only_the_optimized_harness_shows_it() -> None:
     base = arm([False, True, False, True, None, False])
     dressed = arm([True, True, False, False, True, None])
     assert support(base, dressed) == ("t000",)
@@ -77,7 +77,7 @@ def test_both_figures_of_a_pattern_by_hand() -> None:
         part="tools[quote].steps",
         **chosen(20),
         base=some(4),
-        optimised=some(16),
+        optimized=some(16),
         distilled=some(13),
         control=some(6),
     )
@@ -101,10 +101,10 @@ def test_both_figures_of_a_pattern_by_hand() -> None:
 
 
 def test_tasks_outside_the_support_change_nothing() -> None:
-    inside = Seen(pattern="p", **chosen(20), base=some(4), optimised=some(16), distilled=some(13))
+    inside = Seen(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
     shown = [at < 13 or at >= 20 for at in range(40)]
     outside = Seen(
-        pattern="p", **chosen(20), base=some(4), optimised=some(16), distilled=arm(shown)
+        pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=arm(shown)
     )
     assert one(inside) == one(outside)
 
@@ -116,7 +116,7 @@ def test_conditional_rates_are_of_the_episodes_with_the_occasion() -> None:
         conditional=True,
         **chosen(20),
         base=some(0),
-        optimised=some(20),
+        optimized=some(20),
         distilled=arm([at < 5 for at in range(40)], applies=lambda at: at < 10),
     )
     line = one(seen)
@@ -128,14 +128,14 @@ def test_conditional_rates_are_of_the_episodes_with_the_occasion() -> None:
 
 def test_a_student_without_a_well_formed_call_has_no_corrected_figure() -> None:
     silent = arm([False] * 40, applies=lambda at: False)
-    line = one(Seen(pattern="p", **chosen(20), base=some(2), optimised=some(18), distilled=silent))
+    line = one(Seen(pattern="p", **chosen(20), base=some(2), optimized=some(18), distilled=silent))
     assert (line.distilled, line.recovered, line.paper) == (None, None, 0.0)
     assert line.note == "distilled + h never has the occasion in replicate B"
 
 
 def test_a_task_that_an_arm_lacks_is_left_out_of_the_corrected_figure_and_counted() -> None:
     lost = tuple(seen for seen in some(16) if seen.task not in {"t000", "t001", "t002"})
-    line = one(Seen(pattern="p", **chosen(20), base=some(4), optimised=lost, distilled=some(10)))
+    line = one(Seen(pattern="p", **chosen(20), base=some(4), optimized=lost, distilled=some(10)))
     assert line.coverage == 17 / 20
     assert (line.base, line.with_harness, line.distilled) == (1 / 17, 13 / 17, 7 / 17)
     assert line.paper == 0.5
@@ -159,9 +159,9 @@ def test_a_support_that_is_too_small_is_listed_with_the_reason(
     seen = Seen(
         pattern="p",
         chosen_base=arm(base),
-        chosen_optimised=arm(dressed),
+        chosen_optimized=arm(dressed),
         base=some(4),
-        optimised=some(16),
+        optimized=some(16),
         distilled=some(13),
     )
     (line,), means = recovery([seen], seed=0)
@@ -175,9 +175,9 @@ def test_a_base_that_makes_no_call_gives_no_support_and_says_so() -> None:
     seen = Seen(
         pattern="p",
         chosen_base=arm([False] * 40, applies=lambda at: False),
-        chosen_optimised=some(40),
+        chosen_optimized=some(40),
         base=some(0),
-        optimised=some(40),
+        optimized=some(40),
         distilled=some(40),
     )
     assert one(seen).note == "base + h has no occasion for it where base + h* shows it"
@@ -188,7 +188,7 @@ def test_a_harness_that_does_nothing_in_replicate_b_is_never_divided_by(
     base: int, dressed: int
 ) -> None:
     seen = Seen(
-        pattern="p", **chosen(20), base=some(base), optimised=some(dressed), distilled=some(15)
+        pattern="p", **chosen(20), base=some(base), optimized=some(dressed), distilled=some(15)
     )
     (line,), means = recovery([seen], seed=0)
     assert line.note.startswith("h* does nothing clear of 0 in replicate B")
@@ -199,11 +199,11 @@ def test_a_harness_that_does_nothing_in_replicate_b_is_never_divided_by(
 
 def test_greedy_replicates_that_repeat_each_other_make_both_figures_one() -> None:
     line = one(
-        Seen(pattern="p", **chosen(20), base=some(0), optimised=some(20), distilled=some(13))
+        Seen(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(13))
     )
     assert line.recovered == line.paper == 0.65
     whole = one(
-        Seen(pattern="p", **chosen(20), base=some(0), optimised=some(20), distilled=some(20))
+        Seen(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(20))
     )
     assert whole.recovered == 1.0
     assert whole.low == pytest.approx(wilson(20, 20).low)  # all alike is no certainty
@@ -212,7 +212,7 @@ def test_greedy_replicates_that_repeat_each_other_make_both_figures_one() -> Non
 def test_patterns_whose_supports_overlap_count_once() -> None:
     def seen(name: str, tasks: int) -> Seen:
         return Seen(
-            pattern=name, **chosen(tasks), base=some(0), optimised=some(40), distilled=some(10)
+            pattern=name, **chosen(tasks), base=some(0), optimized=some(40), distilled=some(10)
         )
 
     lines, means = recovery([seen("a", 20), seen("b", 18), seen("c", 12), seen("d", 15)], seed=0)
@@ -251,7 +251,7 @@ def test_several_episodes_of_a_task_do_not_count_as_independent() -> None:
                 pattern="p",
                 **chosen(20),
                 base=some(4) * count,
-                optimised=some(16) * count,
+                optimized=some(16) * count,
                 distilled=some(10) * count,
             )
         )
@@ -277,9 +277,9 @@ def test_episodes_of_all_arms_become_lines_in_the_order_of_the_detectors() -> No
     seen = watch(
         (looks, sums),
         chosen_base=episodes(["calculator"] * 20),
-        chosen_optimised=episodes(["lookup"] * 20),
+        chosen_optimized=episodes(["lookup"] * 20),
         base=episodes(["calculator"] * 20),
-        optimised=episodes(["lookup"] * 20),
+        optimized=episodes(["lookup"] * 20),
         distilled=[
             *episodes(["lookup"] * 15 + ["calculator"] * 4),
             episode("t019", "lookup", outcome=Outcome.INFRA),
@@ -313,13 +313,13 @@ def episode(task: str, action: str, *, outcome: Outcome = Outcome.FAILED) -> Tra
 
 
 def test_two_patterns_of_one_name_are_refused() -> None:
-    seen = Seen(pattern="p", **chosen(20), base=some(0), optimised=some(1), distilled=some(1))
+    seen = Seen(pattern="p", **chosen(20), base=some(0), optimized=some(1), distilled=some(1))
     with pytest.raises(ValueError, match="one name"):
         recovery([seen, seen], seed=0)
 
 
 def test_a_seed_gives_the_same_bounds_again() -> None:
-    seen = Seen(pattern="p", **chosen(20), base=some(4), optimised=some(16), distilled=some(13))
+    seen = Seen(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
     assert recovery([seen], seed=3) == recovery([seen], seed=3)
     lines, means = recovery([seen], seed=3)
     assert RecoveryMeans.model_validate_json(means.model_dump_json()) == means
@@ -336,7 +336,7 @@ def world(draw: random.Random, tasks: int, *, learned: float) -> Seen:
         rows.append([draw.random() < chance for chance in chances])
     a0, a1, b0, b1, student = (arm(column) for column in zip(*rows, strict=True))
     return Seen(
-        pattern="p", chosen_base=a0, chosen_optimised=a1, base=b0, optimised=b1, distilled=student
+        pattern="p", chosen_base=a0, chosen_optimized=a1, base=b0, optimized=b1, distilled=student
     )
 
 
@@ -377,7 +377,7 @@ def test_no_world_divides_by_nothing_or_leaves_its_bounds(
         world(draw, tasks, learned=learned)
         if tasks
         else Seen(
-            pattern="p", chosen_base=(), chosen_optimised=(), base=(), optimised=(), distilled=()
+            pattern="p", chosen_base=(), chosen_optimized=(), base=(), optimized=(), distilled=()
         )
     )
     line = one(seen)

@@ -39,8 +39,8 @@ def test_the_table_has_a_line_for_each_part_and_the_file_holds_k(tmp_path: Path)
     code, shown, _ = evener("optimized", "--target", "target", "--out", str(out))
     assert code == 0
     desk = Storefront()
-    optimised, target = (load(desk.harness_path(n)) for n in ("optimized", "target"))
-    found = asyncio.run(adapted(optimised, target, environment=desk))
+    optimized, target = (load(desk.harness_path(n)) for n in ("optimized", "target"))
+    found = asyncio.run(adapted(optimized, target, environment=desk))
     assert shown == render(found) + "\n"
     assert load_knowledge(out) == found.knowledge
     lines = {line.split()[0]: line for line in shown.splitlines()}

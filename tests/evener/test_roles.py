@@ -154,8 +154,8 @@ async def test_a_server_s_model_reviews_and_reads_a_k_from_a_file(
 ) -> None:
     desk = crew().environment
     assert isinstance(desk, Storefront)
-    optimised, target = (harness(desk.harness_path(name)) for name in ("optimized", "target"))
-    made = (await adapted(optimised, target, environment=desk)).knowledge
+    optimized, target = (harness(desk.harness_path(name)) for name in ("optimized", "target"))
+    made = (await adapted(optimized, target, environment=desk)).knowledge
     note = made.patterns[0].model_copy(update={"intervention": "Count on your fingers first."})
     made = made.model_copy(update={"patterns": (note, *made.patterns[1:])})
     file = tmp_path / "k.yaml"

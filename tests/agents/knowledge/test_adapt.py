@@ -1,4 +1,4 @@
-"""From an optimised harness to K: everything transfers or says why not, in the target's tools."""
+"""From an optimized harness to K: everything transfers or says why not, in the target's tools."""
 
 from collections.abc import Callable
 
@@ -378,5 +378,5 @@ def test_harnesses_of_different_environments_are_one_clear_line(
     foreign = target.model_copy(update={"tools": (Tool(name="sell", action="sell"), *target.tools)})
     with pytest.raises(HarnessError, match=r"the target harness storefront-target, tools\[sell\]"):
         adapt(optimized, foreign, background)
-    with pytest.raises(HarnessError, match=r"the optimised harness storefront-target"):
+    with pytest.raises(HarnessError, match=r"the optimized harness storefront-target"):
         adapt(foreign, target, background)

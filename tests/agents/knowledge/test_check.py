@@ -84,7 +84,7 @@ def test_a_step_that_cannot_be_taken(
         ({"text": "{{ answer }}"}, "{{ answer }} is not a variable here"),
         ({"text": " "}, "an empty text"),
         ({"text": "Try quote instead."}, "it names quote, which the target lacks"),
-        ({"source": "middleware.hooks.after_model[guess]"}, "which the optimised harness has not"),
+        ({"source": "middleware.hooks.after_model[guess]"}, "which the optimized harness has not"),
         ({"rule": "no_action", "settings": {"final": ["end"]}}, "the target has no tool end"),
     ],
 )
@@ -121,7 +121,7 @@ def test_k_of_another_pair(
     with pytest.raises(KnowledgeError, match="for another target harness"):
         check_knowledge(knowledge, optimized, other, background, None)
     other = optimized.model_copy(update={"name": "another"})
-    with pytest.raises(KnowledgeError, match="for another optimised harness"):
+    with pytest.raises(KnowledgeError, match="for another optimized harness"):
         check_knowledge(knowledge, other, target, background, None)
 
 

@@ -162,9 +162,9 @@ def harnesses(draw: st.DrawFn, actions: tuple[ActionSpec, ...], target: Harness)
 def test_every_part_of_a_random_harness_is_told_and_k_holds_together(
     data: st.DataObject, target: Harness, background: Background
 ) -> None:
-    optimised = data.draw(harnesses(background.actions, target))
+    optimized = data.draw(harnesses(background.actions, target))
     try:
-        check(optimised, background.actions)
+        check(optimized, background.actions)
     except HarnessError:
         reject()
     fewer = target.model_copy(
@@ -177,7 +177,7 @@ def test_every_part_of_a_random_harness_is_told_and_k_holds_together(
             "prompt": Prompt(),
         }
     )
-    knowledge = adapt(optimised, fewer, background)
-    assert covered(optimised, knowledge) == ()
-    check_knowledge(knowledge, optimised, fewer, background, None)
+    knowledge = adapt(optimized, fewer, background)
+    assert covered(optimized, knowledge) == ()
+    check_knowledge(knowledge, optimized, fewer, background, None)
     assert parse_yaml(dump_yaml(knowledge), where="k") == knowledge

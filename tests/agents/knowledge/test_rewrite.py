@@ -27,7 +27,7 @@ async def test_texts_change_and_nothing_else_does(
     knowledge: Knowledge, optimized: Harness, target: Harness, background: Background
 ) -> None:
     model = ScriptedModel(lambda request: f"  Mind this: {asked(request)}\n")
-    found = await rewrite(knowledge, model, optimised=optimized, target=target)
+    found = await rewrite(knowledge, model, optimized=optimized, target=target)
     assert found.rewritten == len(model.requests)
     assert found.dropped == {}
     made = found.knowledge
@@ -60,7 +60,7 @@ async def test_a_bad_text_is_dropped_and_counted(
     answer: str | Reply, reason: str, knowledge: Knowledge, optimized: Harness, target: Harness
 ) -> None:
     model = ScriptedModel(lambda request: answer)
-    found = await rewrite(knowledge, model, optimised=optimized, target=target)
+    found = await rewrite(knowledge, model, optimized=optimized, target=target)
     assert found.knowledge == knowledge
     assert found.rewritten == 0
     assert found.dropped == {reason: len(model.requests)}
@@ -73,7 +73,7 @@ async def test_a_hint_keeps_its_variables(
         text = asked(request)
         return text.replace("{{ detail }}", "{{ answer }}").replace("{{ count }}", "many")
 
-    found = await rewrite(knowledge, ScriptedModel(reply), optimised=optimized, target=target)
+    found = await rewrite(knowledge, ScriptedModel(reply), optimized=optimized, target=target)
     rules = Counter(hint.rule for hint in knowledge.hints)
     assert found.dropped == {
         "not a template of the hint": rules["unreadable"] + rules["bad_arguments"],
@@ -89,7 +89,7 @@ async def test_task_text_is_dropped(
     task = desk.tasks(Split.TEST, count=12, seed=5)[2].prompt
     guard = LeakGuard(desk, background, TASKS)
     model = ScriptedModel(lambda request: task)
-    found = await rewrite(knowledge, model, optimised=optimized, target=target, guard=guard)
+    found = await rewrite(knowledge, model, optimized=optimized, target=target, guard=guard)
     assert found.knowledge == knowledge
     assert found.dropped == {"repeats a task": len(model.requests)}
 
@@ -98,4 +98,4 @@ async def test_a_model_that_fails_is_not_taken_for_a_bad_text(
     knowledge: Knowledge, optimized: Harness, target: Harness
 ) -> None:
     with pytest.raises(InfraError):
-        await rewrite(knowledge, ScriptedModel([]), optimised=optimized, target=target)
+        await rewrite(knowledge, ScriptedModel([]), optimized=optimized, target=target)
