@@ -7,10 +7,11 @@ the machinery failed do not vote; nobody who votes sees a score.
 
 import re
 from collections.abc import Sequence
+from decimal import Context, Decimal
 
 from pydantic import JsonValue
 
-from evener.environments.scoring import vote
+from evener.environments.scoring import vote, written
 from evener.environments.scoring.vote import Same
 from evener.protocols.digest import canonical
 from evener.protocols.event import Acted, Ended, Voted
@@ -18,7 +19,8 @@ from evener.protocols.model import Usage
 from evener.protocols.port import Environment, Equating
 from evener.protocols.trajectory import EpisodeKey, Outcome, Trajectory
 
-_WHOLE = re.compile(r"-?[0-9]+")
+_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,4})?")
 TEMPERATURE = 0.7
 """Of the ballots of an episode that is asked for greedily: greedy ones would all be one."""
 
@@ -70,35 +72,41 @@ def scored(episodes: Sequence[Trajectory]) -> list[int]:
 
 
 def answer(episode: Trajectory) -> str | None:
-    """What the episode ended with, in a form in which equal numbers are equal: the arguments of the
-    action that ended it, else the last reply where that was the answer. None without one."""
+    """What the episode ended with, as it was handed in: the arguments of the action that ended it,
+    else the last reply where that was the answer. None without one."""
     acts = [e for e in episode.events if isinstance(e, Acted) and e.done and not e.error_kind]
     if acts:
         given = acts[-1].call.arguments
-        return _normal(next(iter(given.values())) if len(given) == 1 else given)
+        return _text(next(iter(given.values())) if len(given) == 1 else given)
     if any(isinstance(e, Ended) and e.reason in ("final", "stop_string") for e in episode.events):
         said = [message.content for message in episode.messages if message.sampled]
-        return _normal(said[-1]) if said else None
+        return _text(said[-1]) if said else None
     return None
 
 
 def same_in(environment: Environment) -> Same:
-    """How an environment equates answers: its own way, else as they are written."""
+    """How an environment equates answers: its own way, else as they are written, but for case,
+    spaces and the notation of a number."""
     if isinstance(environment, Equating):
         return environment.same
 
     async def as_written(left: str, right: str) -> bool:
-        return left.casefold() == right.casefold()
+        return _normal(left) == _normal(right)
 
     return as_written
 
 
-def _normal(value: JsonValue) -> str:
-    text = " ".join(value.split()) if isinstance(value, str) else canonical(value)
-    bare = text.replace(",", "")
-    if _WHOLE.fullmatch(bare):
-        return bare
-    try:
-        return f"{float(bare):.10g}"
-    except ValueError:
-        return text
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return written(value) if plain else canonical(value)
+
+
+def _normal(text: str) -> str:
+    """`1,234.50` and `1234.5` are one number, `1,2` is none. Nothing is rounded."""
+    bare = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
+    if not _NUMBER.fullmatch(bare):
+        return " ".join(text.split()).casefold()
+    digits = Decimal(bare)
+    return str(digits.normalize(Context(prec=len(bare)))) if digits else "0"

@@ -92,8 +92,14 @@ async def _answered(episode: Episode, over: EpisodeOver) -> EpisodeOver:
         return over
     try:
         call = episode.session.answer_in(said[-1])
-        if call is None:
-            return over
+    except EvenerError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a third party's code; recorded as infra
+        what = f"the last reply could not be read: {type(error).__name__}: {error}"
+        return EpisodeOver("infra", what, kind="environment")
+    if call is None:
+        return over
+    try:
         seen = await episode.act(call, timeout_s=ANSWER_S)
     except InfraError as error:
         return EpisodeOver("infra", str(error), kind=error.kind)

@@ -2,7 +2,8 @@
 
 Two problems overlap where their words are the same, or where most runs of eight words of the
 shorter are in the longer. A run that occurs in many problems is a phrase of contests and shows
-nothing.
+nothing by itself; where nearly all runs of a problem are in another it is a copy all the same,
+however many copies there are.
 """
 
 from collections import Counter, defaultdict
@@ -16,6 +17,8 @@ from evener.protocols.error import DataError
 RUN = 8
 SHARE = 0.5
 COMMON = 5
+COPY = 0.8
+PHRASE = 1000  # problems with one run: more than anybody has copies of a problem
 
 
 @dataclass(frozen=True)
@@ -36,18 +39,26 @@ def overlaps(problems: Sequence[Problem], *, share: float = SHARE) -> tuple[Over
     holders: dict[str, list[int]] = defaultdict(list)
     found: list[Overlap] = []
     for at, problem in enumerate(problems):
-        shared: Counter[int] = Counter()
+        telling: Counter[int] = Counter()
+        every: Counter[int] = Counter()
         for run in runs[at]:
+            if frequency[run] <= PHRASE:
+                every.update(holders[run])
             # what two problems share may be said twice, and a problem may stand in several splits
             if frequency[run] <= COMMON:
-                shared.update(holders[run])
+                telling.update(holders[run])
             holders[run].append(at)
-        for before, count in sorted(shared.items()):
+        for before, count in sorted(every.items()):
             other = problems[before]
+            if other.split is problem.split:
+                continue
             least = min(_telling(runs[at], frequency), _telling(runs[before], frequency))
-            part = 1.0 if words[at] == words[before] else count / max(1, least)
-            if other.split is not problem.split and part >= share:
-                found.append(Overlap(other, problem, min(1.0, part)))
+            part = telling[before] / max(1, least)
+            whole = count / min(len(runs[at]), len(runs[before]))
+            if words[at] == words[before]:
+                part = 1.0
+            if part >= share or whole >= COPY:
+                found.append(Overlap(other, problem, min(1.0, max(part, whole))))
     return tuple(found)
 
 

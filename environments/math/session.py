@@ -9,7 +9,7 @@ from evener.environments.check import refusal
 from evener.environments.math.interpreter import Interpreters
 from evener.environments.math.problem import Problem
 from evener.environments.sandbox import Execution, PythonTool
-from evener.environments.scoring import Checker, Found, Judgement, boxed, unanswered
+from evener.environments.scoring import Checker, Found, Judgement, boxed, unanswered, written
 from evener.protocols.digest import JsonObject
 from evener.protocols.message import Call
 from evener.protocols.port import ActionSpec, Observation
@@ -85,8 +85,8 @@ class MathSession:
             return refused
         if call.name == "python":
             return await self._run(cast("str", call.arguments["code"]))
-        given = call.arguments["answer"]
-        self._found = extracted(given if isinstance(given, str) else json.dumps(given))
+        given = cast("str | int | float", call.arguments["answer"])
+        self._found = extracted(given if isinstance(given, str) else written(given))
         return Observation(text=f"answer: {self._found.answer or ''}".strip(), done=True)
 
     def answer_in(self, reply: str) -> Call | None:
@@ -94,8 +94,7 @@ class MathSession:
         found = boxed(reply)
         if found.missing == "no_answer":
             return None
-        given = found.answer or reply[reply.rindex("\\boxed") :]
-        return Call(name="final", arguments={"answer": given})
+        return Call(name="final", arguments={"answer": found.answer or found.cut})
 
     async def score(self) -> Score:
         """The ruling on the answer that was handed in; none is 0, an undecided one has no value.
@@ -139,9 +138,8 @@ def extracted(answer: str) -> Found:
     """The answer in what was handed in: its last box, or all of it where it has none."""
     found = boxed(answer)
     whole = answer.strip()
-    return (
-        Found(whole) if found.missing == "no_answer" and whole and "\\boxed" not in whole else found
-    )
+    empty = "\\boxed" in whole or "\\fbox" in whole
+    return Found(whole) if found.missing == "no_answer" and whole and not empty else found
 
 
 def shown(execution: Execution) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from evener.environments.record import Record, read
+from evener.environments.scoring import written
 from evener.environments.scoring.shape import fault
 from evener.protocols.error import DataError
 
@@ -70,7 +71,7 @@ def _answer(record: Record, source: str) -> str:
             where=where,
             remedy="Write it as text or as a number",
         )
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else written(value)
     why = fault(text)
     if why is not None:
         raise DataError(

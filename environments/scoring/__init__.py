@@ -3,6 +3,7 @@
 from evener.environments.scoring.box import Found, boxed
 from evener.environments.scoring.checker import Checker, Judgement, unanswered
 from evener.environments.scoring.figure import Figure, avg_at_k, maj_at_k
+from evener.environments.scoring.normal import written
 from evener.environments.scoring.vote import Candidate, candidates, majority
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "maj_at_k",
     "majority",
     "unanswered",
+    "written",
 ]

@@ -18,10 +18,12 @@ _THINKING = "<think>"
 
 @dataclass(frozen=True)
 class Found:
-    """The answer as it was written, or why there is none."""
+    """The answer as it was written, or why there is none. `cut` is a box that was begun and not
+    finished, to the reply's end."""
 
     answer: str | None
     missing: Missing | None = None
+    cut: str = ""
 
 
 def boxed(reply: str) -> Found:
@@ -37,7 +39,7 @@ def boxed(reply: str) -> Found:
         if said[start : start + 1] == "{":
             end = closing(said, start)
             if end is None:
-                return Found(None, "truncated_answer")
+                return Found(None, "truncated_answer", said[opening.start() :])
             content = said[start + 1 : end].strip()
         else:
             bare = _BARE.match(said, start)

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from evener.environments.scoring.box import Missing
 from evener.environments.scoring.comparison import compare
-from evener.environments.scoring.exact import same
+from evener.environments.scoring.exact import same, told_apart
 from evener.environments.scoring.normal import compact, too_big
 from evener.environments.scoring.pool import DEADLINE_S, SIZE, Pool
 from evener.environments.scoring.shape import fault, form
@@ -27,9 +27,10 @@ class Judgement:
     """A verdict, the answer that it is about, and the rule that fired.
 
     Rules: `string`, `integer`, `rational`, `numeral`, `text` (exact), `shape` (another number of
-    parts, or other brackets), `math-verify`, `no_answer`, `truncated_answer`; of an error, why
-    nobody knows: `timeout`, `memory`, `killed`, `too_long`, `too_deep`, `too_large`, `too_many`,
-    `not_worked_out`, `gold_not_read`, or `exception: NAME`.
+    parts, or other brackets), `dots`, `magnitude` (the answer has them and the gold has not),
+    `math-verify`, `no_answer`, `truncated_answer`; of an error, why nobody knows: `timeout`,
+    `memory`, `killed`, `too_long`, `too_deep`, `too_large`, `too_many`, `not_worked_out`,
+    `gold_not_read`, or `exception: NAME`.
     """
 
     verdict: Verdict
@@ -82,7 +83,7 @@ class Checker:
         if comparison is None:
             return Judgement("incorrect", "shape", answer)
         pairs = comparison.pairs
-        if len(pairs) > MOST_PAIRS:
+        if len(pairs) > MOST_PAIRS * MOST_PAIRS:
             return Judgement("error", "too_many", answer)
         rulings = {pair: ruling for pair in pairs if (ruling := same(*pair)) is not None}
         equal = {pair: ruling[0] for pair, ruling in rulings.items()}
@@ -90,6 +91,8 @@ class Checker:
         right = comparison.settled(equal)
         if right is None:
             unknown = [pair for pair in pairs if pair not in equal]
+            if len(unknown) > MOST_PAIRS:
+                return Judgement("error", "too_many", answer)
             found, why = self.pool.ask(unknown)
             if found is None:
                 return Judgement("error", why or "killed", answer)
@@ -120,6 +123,9 @@ def _early(gold: str, answer: str) -> Judgement | None:
     why = too_big(answer)
     if why is not None:
         return Judgement("error", why, answer)
+    rule = told_apart(gold, answer)
+    if rule is not None:
+        return Judgement("incorrect", rule, answer)
     if compact(gold) == compact(answer):
         return Judgement("correct", "string", answer)
     return None

@@ -11,6 +11,9 @@ from evener.environments.scoring.shape import Form
 
 Pair = tuple[str, str]
 
+MOST_OVER = 8
+"""An answer may say a value of the gold in so many ways, and no more."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -65,6 +68,8 @@ def _ordered(gold: Form, answer: Form) -> Comparison:
 def _set(gold: Form, answer: Form) -> Comparison | None:
     if answer.kind == "interval" or (len(answer.items) == 1 and len(gold.items) > 1):
         return None
+    if len(answer.items) > MOST_OVER * len(gold.items):
+        return None  # one that names so much names the gold by chance
     each_gold = tuple(tuple((g, a) for a in answer.items) for g in gold.items)
     each_answer = tuple(tuple((g, a) for g in gold.items) for a in answer.items)
     return Comparison((*each_gold, *each_answer))

@@ -4,9 +4,25 @@ with a base, and words.
 A decimal is the fraction it says: 0.5 is a half, and 0.333333 is not a third.
 """
 
+import re
+
 from evener.environments.scoring.normal import compact, is_text, numeral, rational, words
 
 Ruling = tuple[bool, str]
+
+_DOTS = re.compile(r"\.{3}|…|\\(?:l|c)?dots(?![a-zA-Z])")
+_MAGNITUDE = re.compile(
+    r"(?i)(?<![a-zA-Z])(?:dozen|hundred|thousand|million|billion|trillion)s?(?![a-zA-Z])"
+)
+
+
+def told_apart(gold: str, answer: str) -> str | None:
+    """The rule by which two answers differ whatever their numbers are: digits that go on where the
+    gold's end (`dots`), or a number's magnitude in words that the gold has not (`magnitude`)."""
+    for rule, sign in (("dots", _DOTS), ("magnitude", _MAGNITUDE)):
+        if sign.search(answer) and not sign.search(gold):
+            return rule
+    return None
 
 
 def same(gold: str, answer: str) -> Ruling | None:

@@ -19,11 +19,11 @@ SEED = 0
 class Figure(Wire):
     """A mean over `n` problems with its standard error and a 95 % interval. `k` attempts a problem;
     `coverage` is the share of attempts (of problems, for maj@k) that could be scored. Without
-    anything scored the value is None."""
+    anything scored the value is None, and one problem has no standard error."""
 
     name: str
     value: float | None
-    error: float
+    error: float | None
     low: float
     high: float
     n: int
@@ -76,11 +76,11 @@ def _figure(name: str, values: Sequence[float], *, k: int, coverage: float) -> F
     n = len(values)
     if n == 0:
         return Figure(
-            name=name, value=None, error=0.0, low=0.0, high=1.0, n=0, k=k, coverage=coverage
+            name=name, value=None, error=None, low=0.0, high=1.0, n=0, k=k, coverage=coverage
         )
     mean = sum(values) / n
     around = sum((value - mean) ** 2 for value in values)
-    error = sqrt(around / (n - 1) / n) if n > 1 else 0.0
+    error = sqrt(around / (n - 1) / n) if n > 1 else None
     if all(value in (0.0, 1.0) for value in values):
         low, high = wilson(sum(value == 1.0 for value in values), n)[1:3]
     else:

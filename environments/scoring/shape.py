@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from evener.environments.scoring.box import closing
-from evener.environments.scoring.normal import is_text, normal
+from evener.environments.scoring.normal import is_text, normal, plain
 
 Kind: TypeAlias = Literal["value", "set", "tuple", "interval", "text"]
 
 _MEMBER = re.compile(r"[a-zA-Z]\s*\\in(?![a-zA-Z])\s*(?=[\[({\\])")
 _WORD = re.compile(r"\\text\{\s*,?\s*(?:and|or)\s*\}|(?<![a-zA-Z\\])(?:and|or)(?![a-zA-Z])")
 _CHOICE = re.compile(r"\\(?:pm|mp)(?![a-zA-Z])\s*")
+_TEXTS = re.compile(r"\\[a-zA-Z]+\{[a-zA-Z ,.'-]*\}|\\[a-zA-Z]+")
+_ROUND = re.compile(r"(?<![a-zA-Z])(?!arc|sinh|cosh|tanh)[a-zA-Z]{3,} +[a-zA-Z]{2,}(?![a-zA-Z])")
 _TOKEN = re.compile(r"\\begin\b|\\end\b|\\[{}]|\\\\|\\[a-zA-Z]+|[(){}\[\],;]")
 _OPENING = {"(", "{", "[", "\\{", "\\begin", "\\lbrace", "\\lfloor", "\\lceil", "\\langle"}
 _CLOSING = {")", "}", "]", "\\}", "\\end", "\\rbrace", "\\rfloor", "\\rceil", "\\rangle"}
@@ -60,8 +62,12 @@ def fault(answer: str) -> str | None:
     """Why an answer has no shape that could be compared: its brackets do not match, or it is
     empty. None where nothing is wrong."""
     whole = normal(answer)
-    if not whole:
+    if not plain(whole).strip():
         return "is empty"
+    if re.search(r"\\frac\{[^{}]*\}\{0+\}|/0+(?![\d.])", whole):
+        return "divides by zero"
+    if not is_text(whole) and (words := _ROUND.findall(_TEXTS.sub("", whole))):
+        return f"has words round it ({words[0]})"
     depth = 0
     for token in _TOKEN.findall(whole):
         depth += (token == "{") - (token == "}")

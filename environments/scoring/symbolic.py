@@ -56,6 +56,9 @@ def parsed(text: str) -> Any:
         check_size(tree)
     except Unwieldy as error:
         raise Undecided(str(error)) from None
+    if {str(symbol) for symbol in getattr(tree, "free_symbols", ())} == {"i"}:
+        # of numbers alone it is the imaginary unit, which the library takes for a variable
+        tree = tree.subs(dict.fromkeys(tree.free_symbols, sympy.I))
     floats = tree.atoms(sympy.Float) if hasattr(tree, "atoms") else ()
     exact = {f: sympy.Rational(str(f)) for f in floats}
     if exact and isinstance(tree, sympy.Eq):
@@ -70,7 +73,7 @@ def equal(gold: str, answer: str) -> bool:
     expected, given = parsed(gold), parsed(answer)
     if expected is None:
         raise Undecided("gold_not_read")
-    if given is None:
+    if given is None or _contradicts(expected, given):
         return False
     try:
         alike = math_verify.verify(
@@ -90,6 +93,15 @@ def equal(gold: str, answer: str) -> bool:
     if _unfinished(given) or _unfinished(expected):
         raise Undecided("not_worked_out")
     return False
+
+
+def _contradicts(expected: Any, given: Any) -> bool:
+    """Whether one is an equation of which the library would take a side that does not stand for it:
+    the gold's left side is more than a name, or the answer's two sides are different numbers."""
+    sympy = libraries()[2]
+    if isinstance(expected, sympy.Eq) and not isinstance(given, sympy.Eq):
+        return isinstance(expected.lhs, sympy.Add)
+    return isinstance(given, sympy.Eq) and _apart(given.lhs, given.rhs)
 
 
 def _apart(expected: Any, given: Any) -> bool:

@@ -84,8 +84,9 @@ def _several(found: "Repeated") -> str:
 def _figure(figure: "Figure") -> str:
     if figure.value is None:
         return f"{figure.name}: nothing could be scored"
+    error = "" if figure.error is None else f" ± {figure.error:.1%}"
     return (
-        f"{figure.name}: {figure.value:.1%} ± {figure.error:.1%} (95 % {figure.low:.0%}–"
+        f"{figure.name}: {figure.value:.1%}{error} (95 % {figure.low:.0%}–"
         f"{figure.high:.0%}, n {figure.n}, coverage {figure.coverage:.0%})"
     )
 

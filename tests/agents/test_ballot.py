@@ -73,6 +73,10 @@ async def test_equal_numbers_are_one_answer_however_they_are_written() -> None:
     assert await majority([episode(7), episode("1,200"), episode(1200)], same=written) == 1
     long = [episode("1"), episode("12345678901"), episode("12345678902"), episode(12345678902)]
     assert await majority(long, same=written) == 2
+    apart = [episode("x"), episode("1,2"), episode("12"), episode("1_2"), episode("12")]
+    assert await majority(apart, same=written) == 2
+    tiny = [episode("x"), episode("0.123456789012"), episode("0.123456789013")]
+    assert await majority(tiny, same=written) == 0
     polite = [episode("no"), episode(" Yes  please"), episode("yes please")]
     assert await majority(polite, same=written) == 1
 
@@ -89,6 +93,17 @@ async def test_the_environment_says_which_answers_are_one() -> None:
     found = [episode("x"), episode("1/2"), episode("y"), episode("0.5")]
     assert await majority(found, same=written) == 0
     assert await majority(found, same=halves) == 1
+
+
+async def test_the_environment_is_asked_about_answers_as_they_were_handed_in() -> None:
+    asked: list[tuple[str, str]] = []
+
+    async def noted(left: str, right: str) -> bool:
+        asked.append((left, right))
+        return False
+
+    await majority([episode(" 1,234.50"), episode(0.00001)], same=noted)
+    assert asked == [("1,234.50", "0.00001")]
 
 
 async def test_a_failure_of_the_machinery_has_no_vote() -> None:

@@ -106,5 +106,6 @@ async def test_a_round_finds_worked_examples_runs_python_and_is_scored(tmp_path:
     )
     assert looked.average.name == "avg@4"
     assert looked.average.value == looked.majority.value
+    assert looked.average.error is not None
     assert looked.average.error > 0
     maths.close()

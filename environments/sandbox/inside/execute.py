@@ -107,6 +107,13 @@ def _show(error: BaseException) -> None:
         os.write(2, type(error).__name__.encode() + b"\n")
 
 
+def _open(stream: io.TextIOWrapper) -> bool:
+    try:
+        return not stream.closed
+    except ValueError:  # its buffer was detached
+        return False
+
+
 class _Streams:
     """Descriptors 0, 1 and 2 and Python's objects for them, as they were before the code ran."""
 
@@ -128,11 +135,10 @@ class _Streams:
         os.dup2(self._null, 0)
         for target, spare in zip((1, 2), self._spare, strict=True):
             os.dup2(spare, target)
-        out, err = self._made
-        if out.closed or err.closed:
-            self._made = out, err = (self._stream(1), self._stream(2))
-        sys.stdout = out
-        sys.stderr = err
+        # a wrapper that the code put in their place closes them when it goes
+        sys.stdout, sys.stderr = self._made
+        if not all(map(_open, self._made)):
+            self._made = sys.stdout, sys.stderr = (self._stream(1), self._stream(2))
         sys.displayhook = self._show
 
     @staticmethod

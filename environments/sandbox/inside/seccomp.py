@@ -1,4 +1,5 @@
-"""A seccomp filter: no sockets, no processes, no signals to others, no ways around Landlock.
+"""A seccomp filter: no sockets, no processes, no signals to others, no ways around Landlock, and no
+hand on what a file is or on what share of the machine a process has.
 
 A list of what is refused, since Python and its libraries use too much to list what is not. A
 refused call fails with EPERM, so that the code reads a PermissionError. Only threads of the own
@@ -40,6 +41,16 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "mount_setattr": (442, 442),
     # files past their path
     "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265), "fanotify_init": (300, 262),
+    # what a file is, which Landlock does not watch; its owner is the user, where nobody is root
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
+    "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
+    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    # how much of the machine a process gets, this one's or another's
+    "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118), "sched_setattr": (314, 274), "sched_setaffinity": (203, 122),
     # memory that no limit counts, or that outlives the process
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),
     "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180), "userfaultfd": (323, 282),

@@ -15,6 +15,7 @@ from evener.environments.scoring import Checker
 from evener.protocols.error import ConfigError
 from evener.protocols.message import Call
 from evener.protocols.port import (
+    Answerable,
     Auditable,
     Documented,
     Environment,
@@ -155,6 +156,27 @@ async def test_a_wrong_or_unfinished_answer_scores_0(
     (task,) = maths.tasks(Split.TEST, count=1, seed=5)
     _, score = await replay(maths, task, (Call(name="final", arguments={"answer": given}),))
     assert (score.value, score.verdict, score.error_kind) == (0.0, "incorrect", error_kind)
+
+
+@pytest.mark.parametrize("command", ["boxed", "fbox"])
+async def test_a_last_reply_whose_box_was_cut_off_hands_in_what_there_is(
+    maths: MathEnvironment, command: str
+) -> None:
+    (task,) = maths.tasks(Split.TEST, count=1, seed=5)
+    session = await maths.open(task, seed=0)
+    assert isinstance(session, Answerable)
+    call = session.answer_in(f"So it is \\{command}{{7")
+    assert call is not None
+    await session.act(call)
+    score = await session.score()
+    assert (score.value, score.error_kind) == (0.0, "truncated_answer")
+
+
+async def test_a_number_is_an_answer_without_an_exponent(maths: MathEnvironment) -> None:
+    (task,) = maths.tasks(Split.TEST, count=1, seed=5)
+    session = await maths.open(task, seed=0)
+    shown = await session.act(Call(name="final", arguments={"answer": 0.00001}))
+    assert shown.text == "answer: 0.00001"
 
 
 async def test_an_answer_that_nobody_can_rule_on_has_no_value(maths: MathEnvironment) -> None:

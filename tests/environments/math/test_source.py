@@ -80,6 +80,9 @@ def test_the_code_of_a_figure_is_passed_through(tmp_path: Path) -> None:
         ("  ", "cannot be read: it is empty"),
         ("\\frac{7}{", "cannot be read: it leaves a brace open"),
         ("7}", "closes a brace that it did not open"),
+        ("the answer is 5", "has words round it (the answer)"),
+        ("\\text{}", "it is empty"),
+        ("\\frac{1}{0}", "divides by zero"),
     ],
 )
 def test_an_answer_that_is_none_is_told_with_its_line(
@@ -103,8 +106,10 @@ def test_an_answer_that_algebra_cannot_read_is_told_with_its_line(
 
 
 def test_numbers_are_answers_as_they_are_written(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.jsonl", row(1, "a b c", 204), row(2, "d e f", 4.5))
-    assert [record.answer for record in records(str(path))] == ["204", "4.5"]
+    given = {"a b c": 204, "d e f": 4.5, "g h i": 0.00001, "j k l": 1e20}
+    path = write(tmp_path, "a.jsonl", *(row(n, *each) for n, each in enumerate(given.items())))
+    read = [record.answer for record in records(str(path))]
+    assert read == ["204", "4.5", "0.00001", "100000000000000000000"]
 
 
 def test_an_empty_file_a_missing_file_and_a_missing_key_are_one_line(
@@ -152,6 +157,17 @@ def test_a_problem_that_was_reworded_a_little_is_found_and_a_phrase_is_not(
         for n in range(12)
     ]
     assert overlaps(phrased) == ()
+
+
+@pytest.mark.parametrize("copies", [1, 4, 5, 6, 40])
+def test_many_copies_of_a_problem_are_no_phrase(copies: int) -> None:
+    walk = WALK.format(40)
+    mine = [
+        Problem(f"c{n}", Split.MINE, "", f"Practice, number {n}. {walk}", "1")
+        for n in range(copies)
+    ]
+    found = overlaps([*mine, Problem("t", Split.TEST, "", walk, "1")])
+    assert len(found) == copies
 
 
 def test_a_file_named_for_several_splits_is_shared_out_among_them(

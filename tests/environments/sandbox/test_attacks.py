@@ -198,10 +198,29 @@ async def test_nobodys_file_is_changed(tool: Interpreter, tmp_path: Path) -> Non
     for change in (
         f"open({path!r}, 'a').write('x')", f"os.truncate({path!r}, 0)", f"os.remove({path!r})",
         f"os.rename({path!r}, 'mine')", f"os.link({path!r}, 'mine')",
+        f"os.chmod({path!r}, 0)", f"os.utime({path!r}, (0, 0))",
+        f"os.chmod({str(tmp_path)!r}, 0)", f"os.setxattr({path!r}, 'user.mine', b'1')",
     ):  # fmt: skip
         execution = await tool.run(f"import os\n{change}", LONG)
         assert execution.error_kind in {"denied", "exception"}, (change, execution)
     assert kept.read_text() == "as it was"
+    assert kept.stat().st_mode & 0o777 == 0o666
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        "os.chmod('mine', 0o777)", "os.utime('mine')", "os.setpriority(os.PRIO_USER, 0, 19)",
+        "os.nice(5)", "os.sched_setaffinity(os.getppid(), {0})",
+        "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))",
+    ],
+)  # fmt: skip
+async def test_no_share_of_the_machine_and_no_mode_of_a_file_is_changed(
+    tool: Interpreter, take: str
+) -> None:
+    """Not even the own: where nobody is root, the user's other files and processes are as near."""
+    execution = await tool.run(f"import os\nopen('mine', 'w').close()\n{take}", LONG)
+    assert execution.error_kind == "denied", execution
 
 
 async def test_the_own_folder_is_there_to_write_in(tool: Interpreter) -> None:
@@ -256,6 +275,8 @@ async def test_what_ties_it_to_its_parent_is_not_untied(tool: Interpreter) -> No
         "import sys\nsys.stdout = sys.stderr = None", "import sys\ndel sys.stdout, sys.stderr",
         "import os\nos.dup2(os.open('mine', os.O_CREAT | os.O_WRONLY), 1)",
         "import sys, io\nsys.stdout = io.StringIO()", "import os\nos.close(0)",
+        "import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')",
+        "import sys\nsys.stdout.detach(); sys.stderr.detach()",
     ],
 )  # fmt: skip
 async def test_a_closed_output_is_opened_again(tool: Interpreter, close: str) -> None:

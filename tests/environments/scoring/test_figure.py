@@ -48,6 +48,7 @@ def test_avg_is_over_problems_with_an_error_over_problems() -> None:
     figure = avg_at_k([[1, 0, 1, 0], [1, 1, 0, 0]])
     assert (figure.name, figure.value, figure.n, figure.k) == ("avg@2", 0.5, 4, 2)
     # the means are 1, ½, ½, 0: attempts at one problem are no further problems
+    assert figure.error is not None
     assert isclose(figure.error, sqrt(0.5 / 3 / 4))
     assert figure.low < 0.5 < figure.high
     assert figure.coverage == 1.0
