@@ -99,8 +99,9 @@ def same_in(environment: Environment) -> Same:
 def _text(value: JsonValue) -> str:
     if isinstance(value, str):
         return value.strip()
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return written(value) if plain else canonical(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return written(value)
+    return canonical(value)
 
 
 def _normal(text: str) -> str:

@@ -94,7 +94,7 @@ def normal(answer: str) -> str:
     text = re.sub(r"\\+$", "", text)  # a space or an end of line of which the rest was cut off
     text = _DELIMITER.sub("", text.replace("\\$", ""))
     for name, usual in _SPELLINGS.items():
-        text = re.sub(rf"\\{name}(?![a-zA-Z])\s*", lambda _, usual=usual: usual, text)
+        text = re.sub(rf"\\{name}(?![a-zA-Z])\s*", usual.replace("\\", "\\\\"), text)
     text = re.sub(r"\\\{\s*\\\}", r"\\emptyset", text)
     text = _QUANTITY.sub(r"\1\\text{ \2}", text) if _QUANTITY.fullmatch(text) else text
     text = _SIZE.sub("", text)
