@@ -4,6 +4,7 @@ checked and probed in a process of its own, sealed like one that was trained her
 
 import asyncio
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -107,8 +108,9 @@ class TokenRows:
 
 def _take(source: Path, built: Path) -> None:
     """Copy what an adapter consists of and nothing else; what is missing is found by its check."""
-    if not source.is_dir():
-        what = "is no folder" if source.exists() else "does not exist"
+    # these take a name that no file can have, where a path's own methods raise
+    if not os.path.isdir(source):  # noqa: PTH112
+        what = "is no folder" if os.path.exists(source) else "does not exist"  # noqa: PTH110
         raise ModelError(
             f"the adapter {what}",
             where=str(source),

@@ -3,6 +3,7 @@
 The answer is the program's word: an adapter counts only once it was checked and probed.
 """
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,9 +74,12 @@ def read_result(out: Path, *, hosted: bool, secrets: Secrets, log: Path) -> Resu
     path = out / RESULT
     wanted = '{"model": NAME}' if hosted else '{"adapter": FOLDER}'
     try:
-        text = path.read_bytes()[: _LARGEST + 1].decode("utf-8")
-        if len(text) > _LARGEST:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise ValueError("it is no file")
+        if state.st_size > _LARGEST:
             raise ValueError("it is too long")
+        text = path.read_bytes().decode("utf-8")
         result = Result.model_validate_json(secrets.hide(text))
     except FileNotFoundError:
         if (out / _ADAPTER).is_file() and not hosted:

@@ -11,6 +11,7 @@ from evener.agents.models.remote.outcome import plain
 from evener.protocols.error import ConfigError
 
 _NAME = re.compile(r"(?i)(key|token|secret|passw(or)?d|credentials?|auth)(_|$)")
+_LOGIN = re.compile(r"://[^/\s@]*:[^/\s@]+@")
 _SHORTEST = 8  # what is shorter stands in texts by chance
 _HIDDEN = "…"
 
@@ -40,7 +41,8 @@ class Secrets:
     def refuse(self, command: Sequence[str], *, where: str) -> None:
         """ConfigError for a command with a key in it: a command stands in the run's manifest."""
         for part in command:
-            if self.hide(part) != part or plain(part).count(_HIDDEN) > part.count(_HIDDEN):
+            hidden = self.hide(part) != part or plain(part).count(_HIDDEN) > part.count(_HIDDEN)
+            if hidden or _LOGIN.search(part):
                 raise ConfigError(
                     "the command holds what looks like a key, and it is written down",
                     where=where,

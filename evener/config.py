@@ -14,6 +14,7 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
+from evener.agents.models.remote.address import Address
 from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.models.vllm.settings import VllmSettings
 from evener.agents.plan import Plan
@@ -37,7 +38,7 @@ class StudentConfig(Wire):
     `provider/name`. `threads` None: chosen at start. `api_base` and `provider` are for a model
     behind an interface, `vllm` for one that vLLM serves."""
 
-    model: str = "embedded"
+    model: str = Field(default="embedded", min_length=1)
     api_base: str | None = None
     dtype: Literal["float32", "bfloat16", "auto"] = "float32"
     threads: int | None = Field(default=None, ge=1)
@@ -51,7 +52,7 @@ class RoleModel(Wire):
     """The model of a role other than the student's: `student` is the student's own base, any other
     name means what it means for the student."""
 
-    model: str = "student"
+    model: str = Field(default="student", min_length=1)
     api_base: str | None = None
     provider: RemoteSettings = RemoteSettings()
 
@@ -185,7 +186,7 @@ def of_run(folder: RunFolder) -> RunConfig:
 def parse(data: dict[str, Any], *, where: str) -> RunConfig:
     """Validate plain data. Raises ConfigError for the first thing that is wrong."""
     try:
-        return RunConfig.model_validate_json(json.dumps(data))
+        return _without_logins(RunConfig.model_validate_json(json.dumps(data)))
     except TypeError as error:
         raise ConfigError(f"holds a value that JSON has not ({error})", where=where) from None
     except ValidationError as error:
@@ -193,6 +194,20 @@ def parse(data: dict[str, Any], *, where: str) -> RunConfig:
         key = ".".join(str(part) for part in first["loc"])
         remedy = _nearest(key) if first["type"] == "extra_forbidden" else ""
         raise ConfigError(f"{key}: {first['msg']}", where=where, remedy=remedy) from None
+
+
+def _without_logins(config: RunConfig) -> RunConfig:
+    """ModelError for an address with a password in it, used or not: all of this is written down."""
+    tables: dict[str, StudentConfig | RoleModel] = {
+        "student": config.student,
+        "critic": config.critic,
+    }
+    if config.distill is not None:
+        tables["distill.reviewer_model"] = config.distill.reviewer_model
+    for table, spec in tables.items():
+        if spec.api_base:
+            Address.of(spec.api_base, where=f"{table}.api_base")
+    return config
 
 
 def _override(data: dict[str, Any], override: str) -> None:

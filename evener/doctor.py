@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
-from pathlib import Path
 
 from evener.agents.models.remote.key import Key
 from evener.agents.models.remote.provider import PROVIDERS
@@ -134,7 +133,9 @@ def vllm() -> Finding:
                 return Finding(group="engines", name="vllm", state="ok", detail=detail)
         remedy = f"install it into an environment of its own, and name its python in {VLLM_PYTHON}"
         return _absent("vllm", "not installed", remedy)
-    program = shutil.which(str(Path(place).expanduser()))
+    from evener.agents.models.home import expanded
+
+    program = shutil.which(str(expanded(place)))
     if program is None:
         return _absent("vllm", f"no program at {place}", f"correct {VLLM_PYTHON}")
     try:

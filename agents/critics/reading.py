@@ -27,6 +27,7 @@ from evener.protocols.trajectory import Trajectory
 
 QUOTED = 3
 """Characters that a quote has at least."""
+LONGEST_PATH = 300
 Kind = TypeVar("Kind", RootCause, Severity)
 _FENCE = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 
@@ -112,8 +113,8 @@ def _edit(
     path = said.get("field_path")
     if path is None or path == "":
         return None
-    if not isinstance(path, str):
-        raise Refused("field_path", "field_path has to be a text")
+    if not isinstance(path, str) or len(path) > LONGEST_PATH:
+        raise Refused("field_path", f"field_path has to be a text of up to {LONGEST_PATH} letters")
     new = said.get("new_value")
     private = {gram for gram in grams(failure.task.prompt) if not background.common(gram)}
     if new is not None and not private.isdisjoint(grams(_all_text(new))):
@@ -125,6 +126,9 @@ def _edit(
         check(patched, background.actions)
     except (PatchError, HarnessError) as error:
         raise Refused("field_path", f"the change cannot be made: {error}") from None
+    except (ValueError, RecursionError):
+        what = "field_path or new_value is too long or nested too deeply"
+        raise Refused("field_path", f"the change cannot be made: {what}") from None
     return edit
 
 

@@ -22,6 +22,7 @@ FILTERS = frozenset(
     {"default", "first", "join", "last", "length", "lower", "number", "title", "tojson", "trim"}
     | {"upper"}
 )
+GROWING = frozenset({"join", "tojson"})
 ALLOWED_NODES = (
     nodes.Template,
     nodes.Output,
@@ -115,14 +116,17 @@ def check(text: str, declared: Sequence[str], *, where: str) -> None:
     """Refuse a template that is malformed, reads undeclared variables or does more than fill in."""
     try:
         tree = _ENVIRONMENT.parse(text)
+        _bounded(tree, where=where)
         _ENVIRONMENT.from_string(text)
-    except (TemplateError, RecursionError) as error:
+    except TemplateError as error:
         line = getattr(error, "lineno", None)
         raise HarnessError(
-            f"not a template: {getattr(error, 'message', None) or 'it is nested too deeply'}",
+            f"not a template: {error.message}",
             where=f"{where}, line {line}" if line else where,
             remedy="write a literal {{ as {{ '{{' }}",
         ) from None
+    except (RecursionError, SyntaxError):
+        raise HarnessError("the template is nested too deeply", where=where) from None
     for name in sorted(_free(tree)):
         if name not in declared:
             near = get_close_matches(name, declared, 1)
@@ -154,6 +158,24 @@ def _check_node(node: nodes.Node, declared: Sequence[str], *, where: str) -> Non
         where=where,
         remedy="use variables, if, for over tools, and filters: " + ", ".join(sorted(FILTERS)),
     )
+
+
+def _bounded(tree: nodes.Template, *, where: str) -> None:
+    """What multiplies text is let in once: a loop in a loop, or a filter that makes a text longer
+    behind another one, grows by a power for every step."""
+    for node in _walk(tree):
+        inner = [each for each in _walk(node) if each is not node]
+        if isinstance(node, nodes.For) and any(isinstance(each, nodes.For) for each in inner):
+            what = "a loop stands in a loop"
+        elif _grows(node) and any(map(_grows, inner)):
+            what = f"one of {', '.join(sorted(GROWING))} is used on what another one made"
+        else:
+            continue
+        raise HarnessError(what, where=where, remedy="use one after the other")
+
+
+def _grows(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Filter) and node.name in GROWING
 
 
 def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:

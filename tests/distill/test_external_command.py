@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evener.distill.command import run
-from evener.distill.elsewhere import check_command, filled
+from evener.distill.elsewhere import check_command, filled, read_result
 from evener.distill.secret import Secrets
 from evener.protocols.error import ConfigError, ModelError
 
@@ -153,7 +153,11 @@ async def test_it_gets_the_whole_environment_and_the_log_none_of_its_keys(
 def test_a_command_with_a_key_in_it_is_refused_before_it_is_written_down() -> None:
     secrets = Secrets({"WANDB_API_KEY": "0123456789abcdef", "HOME": "/srv/somewhere"})
     check_command(["train", "{rows}", "--home", "/srv/somewhere"], secrets)
-    for part in ("--key=0123456789abcdef", "sk-proj-abcdefgh12345678"):
+    for part in (
+        "--key=0123456789abcdef",
+        "sk-proj-abcdefgh12345678",
+        "http://me:s3cretpw@host/x",
+    ):
         with pytest.raises(ConfigError, match=r"looks like a key.*environment"):
             check_command(["train", "{rows}", part], secrets)
 
@@ -169,3 +173,15 @@ def test_places_are_filled_within_an_argument_and_other_braces_stay() -> None:
     command = ("t", "--data={rows}", "{out}/x", "{base}", "{seed}", '{"lr": {"x": 1}}', "{print}")
     made = filled(command, rows=Path("/r r"), out=Path("/o"), base="b", seed=7)
     assert made == ("t", "--data=/r r", "/o/x", "b", "7", '{"lr": {"x": 1}}', "{print}")
+
+
+def test_an_answer_that_is_no_file_or_too_long_is_not_read(tmp_path: Path) -> None:
+    secrets, answer = Secrets({}), tmp_path / "result.json"
+    os.mkfifo(answer)
+    with pytest.raises(ModelError, match="it is no file"):
+        read_result(tmp_path, hosted=False, secrets=secrets, log=tmp_path / "log")
+    answer.unlink()
+    with answer.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ModelError, match="it is too long"):
+        read_result(tmp_path, hosted=False, secrets=secrets, log=tmp_path / "log")

@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+from evener.agents.models.home import expanded
 from evener.agents.models.local.convert import convert
 from evener.agents.models.local.fetch import EMBEDDED, download, installed
 from evener.agents.models.local.folder import check_folder
@@ -28,7 +29,7 @@ def resolve(model: str = EMBEDDED_NAME, *, offline: bool = False) -> Path:
     """
     if model == EMBEDDED_NAME:
         return embedded(offline=offline)
-    path = Path(model).expanduser()
+    path = expanded(model)
     if path.exists() or model.startswith(("/", "./", "../", "~")):
         check_folder(path)
         return path.resolve()
@@ -44,7 +45,7 @@ def check_name(model: str) -> None:
 
     Nothing is fetched. ModelError as from `resolve`.
     """
-    path = Path(model).expanduser()
+    path = expanded(model)
     if path.exists() or model.startswith(("/", "./", "../", "~")):
         check_folder(path)
     elif model != EMBEDDED_NAME and not _HUB_ID.fullmatch(model):

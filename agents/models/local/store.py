@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from evener.agents.models.home import expanded
 from evener.agents.models.local.library import library
 from evener.agents.record.beside import (
     Entry,
@@ -50,7 +51,7 @@ def revision_of(hashes: dict[str, str]) -> str:
 def cache_root() -> Path:
     """`$EVENER_CACHE`, or `~/.cache/evener`."""
     configured = os.environ.get("EVENER_CACHE")
-    return Path(configured).expanduser() if configured else Path.home() / ".cache" / "evener"
+    return expanded(configured) if configured else Path.home() / ".cache" / "evener"
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -26,15 +26,16 @@ class Address:
             parts = urlsplit(text.strip())
             port = parts.port
         except ValueError as error:
-            raise ModelError(f"not an address: {error}", where=where) from None
+            said = "its port is no number" if "@" in text else str(error)
+            raise ModelError(f"not an address: {said}", where=where) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             shown = text if "@" not in text else "it"
             raise ModelError(
                 f"{shown!r} is no http address", where=where, remedy="http://127.0.0.1:8000, say"
             )
-        if parts.username is not None or parts.password is not None or parts.query:
+        if "@" in text or parts.query or parts.fragment:
             raise ModelError(
-                f"the address of {parts.hostname} holds a name, a password or a query",
+                f"the address of {parts.hostname} holds a name, a password, a query or a fragment",
                 where=where,
                 remedy="leave them out; a key is an environment variable",
             )

@@ -8,18 +8,17 @@ says `length`, and what was written of the call stands in its text.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from evener.agents.models.remote.outcome import CallFault
 from evener.agents.models.remote.refusal import error_of, refusal
+from evener.agents.models.remote.sound import BULK, LARGEST, sound
 from evener.agents.models.remote.tool_call import ReadCalls, calls_as_text, read_calls
 from evener.protocols.digest import JsonObject
 from evener.protocols.model import ModelRef, Reply, Request, StopReason, Usage
 
 Price: TypeAlias = Callable[[int, int], float | None]
 """USD for (prompt tokens, completion tokens); None where it is unknown."""
-
-_BULK = ("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs")
 
 
 def read_reply(
@@ -31,10 +30,15 @@ def read_reply(
     """
     tokens = tokens_of(body)
     try:
-        return _reply(body, request, ref=ref, usage=_usage(tokens, price, seconds), wall=wall)
+        usage = _usage(tokens, price, seconds)
+        return _reply(sound(body), request, ref=ref, usage=usage, wall=wall)
     except CallFault as fault:
         fault.tokens = tokens
         raise
+    except (ValidationError, RecursionError) as error:
+        malformed = CallFault("malformed", f"the answer is no reply: {type(error).__name__}")
+        malformed.tokens = tokens
+        raise malformed from None
 
 
 def tokens_of(body: JsonValue) -> tuple[int, int] | None:
@@ -145,7 +149,7 @@ def _usage(tokens: tuple[int, int] | None, price: Price, seconds: float) -> Usag
 def _ids(value: JsonValue) -> tuple[int, ...] | None:
     if not isinstance(value, list) or not value:
         return None
-    ids = [item for item in value if isinstance(item, int)]
+    ids = [item for item in value if type(item) is int and 0 <= item < LARGEST]
     return tuple(ids) if len(ids) == len(value) else None
 
 
@@ -155,17 +159,17 @@ def _mean_logprob(value: JsonValue) -> float | None:
     if not isinstance(content, list):
         return None
     found = [item.get("logprob") for item in content if isinstance(item, dict)]
-    numbers = [float(x) for x in found if isinstance(x, int | float) and x - x == 0]
+    numbers = [float(x) for x in found if isinstance(x, int | float) and abs(x) < LARGEST]
     return sum(numbers) / len(numbers) if numbers and len(numbers) == len(content) else None
 
 
 def _without_bulk(body: JsonObject) -> JsonObject:
     """The body without what is long and stands elsewhere."""
-    kept: JsonObject = {key: value for key, value in body.items() if key not in _BULK}
+    kept: JsonObject = {key: value for key, value in body.items() if key not in BULK}
     choices = kept.get("choices")
     if isinstance(choices, list):
         kept["choices"] = [
-            {k: v for k, v in choice.items() if k not in _BULK}
+            {k: v for k, v in choice.items() if k not in BULK}
             if isinstance(choice, dict)
             else choice
             for choice in choices
@@ -174,4 +178,4 @@ def _without_bulk(body: JsonObject) -> JsonObject:
 
 
 def _count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST

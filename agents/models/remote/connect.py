@@ -80,5 +80,5 @@ def _address(provider: str, found: Provider, api_base: str | None, *, table: str
             remedy="http://127.0.0.1:8000, say",
         )
     if address:
-        Address.of(address)
+        Address.of(address, where=f"{table}.api_base" if table else "--api-base")
     return address or None

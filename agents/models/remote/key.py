@@ -1,9 +1,13 @@
 """A key is an environment variable, read when a request is sent and kept nowhere."""
 
+import json
 import os
 from dataclasses import dataclass
 
 from evener.protocols.error import ModelError
+
+SHORTEST, LONG = 4, 12
+"""Characters of a key that is hidden, and of one that is hidden even if it could be a word."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,22 @@ class Key:
             raise ModelError(
                 "the key is missing", where=where, remedy=f"set the variable {self.variable}"
             )
+        if not self.value().isprintable():
+            raise ModelError(
+                "the key has a line end or a sign that cannot be sent",
+                where=where,
+                remedy=f"set the variable {self.variable} to the key alone",
+            )
 
     def hide(self, text: str) -> str:
-        """The text without the key, should a server repeat it."""
+        """The text without the key, should a server repeat it: as it is, or as JSON writes it. A
+        word such as `token` stays: servers of one's own are given such keys, and texts and names of
+        fields have them."""
         value = self.value()
-        return text.replace(value, "…") if len(value) >= 4 else text
+        word = len(value) < LONG and value.isalpha() and value.islower()
+        if word or len(value) < SHORTEST:
+            return text
+        return text.replace(value, "…").replace(json.dumps(value)[1:-1], "…")
 
 
 def wrong_key(variable: str) -> str:

@@ -167,14 +167,14 @@ class Server:
     def _body(self, text: str) -> JsonValue:
         try:
             body: JsonValue = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CallFault("malformed", f"the answer is no JSON: {text[:80]}") from None
         return body
 
     def _refused(self, status: int, text: str, headers: Mapping[str, str], url: str) -> CallFault:
         try:
             body: JsonValue = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = text
         said, code, _ = error_of(body)
         if status == 404:

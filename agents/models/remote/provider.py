@@ -6,8 +6,8 @@ before `provider/name` reaches every other one.
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 
+from evener.agents.models.home import expanded
 from evener.agents.models.remote.key import Key
 from evener.protocols.error import ModelError
 
@@ -83,7 +83,7 @@ def is_remote(model: str) -> bool:
         return False
     if "@" in name and provider != "vertex_ai":
         return False
-    return not Path(model).expanduser().exists()
+    return not expanded(model).exists()
 
 
 def near(model: str) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def event_of(line: str) -> JsonObject | None:
         return None
     try:
         value: JsonValue = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not line.startswith("data:") or not isinstance(value, dict):
         raise CallFault("malformed", f"a line of the stream is no event: {line[:80]}")

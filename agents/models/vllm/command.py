@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from evener.agents.models.home import expanded
 from evener.agents.models.vllm.settings import Dtype, VllmSettings
 from evener.protocols.error import ModelError
 
@@ -131,5 +132,5 @@ def find_python(configured: str | None) -> str:
     named = configured or os.environ.get(PYTHON, "").strip()
     if not named:
         return sys.executable
-    found = shutil.which(str(Path(named).expanduser()))
+    found = shutil.which(str(expanded(named)))
     return str(Path(found).absolute()) if found else named

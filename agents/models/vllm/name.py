@@ -1,6 +1,6 @@
 """`vllm/WEIGHTS` is a model on a server of our own; what follows names weights as elsewhere."""
 
-from pathlib import Path
+from evener.agents.models.home import expanded
 
 PREFIX = "vllm/"
 
@@ -13,7 +13,7 @@ def is_managed(model: str) -> bool:
     rest = weights_of(model)
     if "@" in rest and "/" not in rest.partition("@")[0]:
         return False
-    return not Path(model).expanduser().exists()
+    return not expanded(model).exists()
 
 
 def weights_of(model: str) -> str:

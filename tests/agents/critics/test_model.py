@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 Student = Callable[..., "Imitator"]
 UNITS = {"crates": "crate", "pallets": "pallet", "drums": "drum"}
 PATH = "tools[unpack].arguments.unit"
+DEEP: Any = json.loads("[" * 400 + "]" * 400)
+
+
+def template(text: str) -> dict[str, Any]:
+    return {"field_path": "prompt.system", "new_value": text}
 
 
 @pytest.fixture
@@ -126,6 +131,17 @@ async def test_a_long_episode_is_cut_in_its_middle(strict: Harness, failed: Traj
         ({"field_path": "tools[none].description"}, "field_path", "cannot be made"),
         ({"field_path": "tools[["}, "field_path", "cannot be made"),
         ({"field_path": 3}, "field_path", "has to be a text"),
+        ({"field_path": "a." * 100_000 + "b"}, "field_path", "has to be a text of up to"),
+        ({"field_path": "memory.entries[" + "1" * 200 + "]"}, "field_path", "cannot be made"),
+        ({"new_value": DEEP}, "field_path", "cannot be made"),
+        (
+            template("{% for a in tools %}" * 25 + "{% endfor %}" * 25),
+            "field_path",
+            "in a loop",
+        ),
+        (template("{% if tools %}" * 120 + "{% endif %}" * 120), "field_path", "too deeply"),
+        (template("{{ " + "not " * 300 + "tools }}"), "field_path", "too deeply"),
+        (template("{{ tools" + "|tojson" * 30 + " }}"), "field_path", "on what another one made"),
         ({"field_path": "middleware.loop.max_turns", "new_value": "many"}, "field_path", "cannot"),
         ({"field_path": "tools[unpack].action", "new_value": "rob"}, "field_path", "cannot"),
     ],
@@ -203,6 +219,16 @@ async def test_a_quote_of_what_the_model_replied_is_evidence_of_its_reply(
     said = answer(event=at, quote='"name":  "unpack"')
     found = await ModelCritic(ScriptedModel([said]), lab.background).attribute(failed, strict)
     assert found.evidence.event == at
+
+
+async def test_a_quote_of_another_event_is_no_evidence(
+    lab: "Lab", strict: Harness, failed: Trajectory, answer: Callable[..., str]
+) -> None:
+    last = len(failed.events) - 1
+    assert last != refused_at(failed)
+    stubborn = ScriptedModel(lambda _: answer(event=last))
+    found = await ModelCritic(stubborn, lab.background).attribute(failed, strict)
+    assert found.signature == "abstained:quote"
 
 
 async def test_a_change_that_repeats_the_task_is_refused(

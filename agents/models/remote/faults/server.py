@@ -44,6 +44,7 @@ class FaultServer:
     ) -> None:
         self.books = Books()
         self.bodies: list[Body] = []
+        self.keys: list[str] = []
         """The requests, in order."""
         self.arrivals: list[float] = []
         """When each of them came, in seconds of a monotonic clock."""
@@ -220,6 +221,7 @@ class FaultServer:
 
     def _unknown_key(self, request: "web.Request") -> "web.StreamResponse | None":
         sent = request.headers.get("Authorization", "")
+        self.keys.append(sent)
         if not self._key or sent == f"Bearer {self._key}":
             return None
         said = sent.removeprefix("Bearer ")

@@ -40,7 +40,13 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://me:hunter22@a.example", "https://a.example/v1?key=hunter22"]
+    "text",
+    [
+        "http://me:hunter22@a.example",
+        "https://a.example/v1?key=hunter22",
+        "https://a.example/v1#hunter22",
+        "http://me:80/hunter22@a.example",
+    ],
 )
 def test_an_address_that_holds_a_secret_is_refused_without_repeating_it(text: str) -> None:
     with pytest.raises(ModelError, match="environment variable") as caught:

@@ -196,3 +196,39 @@ def test_usage_that_is_no_usage_is_unknown() -> None:
 def test_a_reply_round_trips() -> None:
     reply = read(calling({"name": "roll", "arguments": '{"d": 6}'}))
     assert Reply.model_validate_json(reply.model_dump_json()) == reply
+
+
+NESTED: Any = json.loads("[" * 500 + "]" * 500)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        says({"role": "assistant", "content": "hi"}, extra=NESTED),
+        says({"role": "assistant", "content": "hi"}, extra=float("nan")),
+        says({"role": "assistant", "content": "hi"}, extra=10**400),
+        calling({"name": "add", "arguments": {"a": float("inf")}}),
+    ],
+)
+def test_a_body_that_cannot_be_written_down_is_malformed_and_asked_again(body: Any) -> None:
+    with pytest.raises(CallFault) as caught:
+        read(body)
+    assert (caught.value.kind, caught.value.action) == ("malformed", "retry")
+    assert caught.value.tokens == (9, 4)
+
+
+def test_half_a_character_becomes_a_question_mark_wherever_it_stands() -> None:
+    message = {"role": "assistant", "content": "a\ud83db", "reasoning_content": "\ud83d"}
+    reply = read(says(message))
+    assert (reply.text, reply.reasoning) == ("a?b", "?")
+    assert "a?b" in reply.model_dump_json()
+    made = read(calling({"name": "ad\udc00d", "arguments": '{"a": 1}'}))
+    assert made.calls[0].name == "ad?d"
+    assert made.model_dump_json()
+
+
+def test_numbers_without_end_beside_a_reply_are_left_out() -> None:
+    body = says({"role": "assistant", "content": "hi"}, token_ids=[True, 10**400])
+    body["choices"][0]["logprobs"] = {"content": [{"logprob": -(10**400)}]}
+    reply = read(body)
+    assert (reply.text, reply.token_ids, reply.mean_logprob) == ("hi", None, None)

@@ -134,3 +134,12 @@ async def test_a_view_serves_another_name_over_the_same_connections() -> None:
         assert replies[1].model == ref
         assert view.spending is model.spending
         await model.close()
+
+
+async def test_a_provider_s_key_goes_to_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "open-sesame-4711")
+    async with FaultServer() as server:
+        model = connect("openai/small", api_base=server.url)
+        await model.complete(Request(messages=(Message(role="user", content="x"),)))
+        await model.close()
+    assert set(server.keys) == {""}
