@@ -40,7 +40,10 @@ def find(scorer: Scorer | str) -> Scorer:
     if scorer in SCORERS:
         return SCORERS[scorer]
     module, _, name = scorer.partition(":")
-    remedy = f"Use {' or '.join(SCORERS)}, or package.module:function"
+    remedy = (
+        f"Use {' or '.join(SCORERS)}, or package.module:function; a module that is not installed "
+        "is found where PYTHONPATH names its folder"
+    )
     if not name:
         raise ConfigError(f"there is no scorer {scorer!r}", remedy=remedy)
     try:

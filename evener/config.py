@@ -170,6 +170,13 @@ def of_run(folder: RunFolder) -> RunConfig:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
+        if key == "compare":
+            raise RunError(
+                "this is a folder of evener compare, and no run",
+                where=str(folder.path),
+                remedy="give the same evener compare command for its result; evener trajectories "
+                "reads it",
+            ) from None
         if first["type"] == "extra_forbidden":
             raise RunError(
                 f"its configuration has {key}, which this evener does not know",

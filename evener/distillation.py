@@ -60,7 +60,7 @@ class Distillation:
             parts.student(config) as model,
             parts.reviewer_model(config, base=model) as reader,
         ):
-            with RunFolder.open(out, manifest(config, lesson, model)) as folder:
+            with RunFolder.open(out, manifest(config, lesson, model, parts)) as folder:
                 _note(folder, lesson)
                 record = folder.record
                 cached = CachedModel(model, folder.replies)
@@ -166,7 +166,7 @@ def _note(folder: RunFolder, lesson: Lesson) -> None:
         )
 
 
-def manifest(config: RunConfig, lesson: Lesson, model: Model) -> Manifest:
+def manifest(config: RunConfig, lesson: Lesson, model: Model, parts: Parts) -> Manifest:
     """What decides a distillation's result, K among it."""
     harnesses = (lesson.target, lesson.optimized, *lesson.arms.values())
     return Manifest.of(
@@ -178,4 +178,5 @@ def manifest(config: RunConfig, lesson: Lesson, model: Model) -> Manifest:
             **{f"harness {harness.name}": harness.digest() for harness in harnesses},
         },
         seeds={"run": config.plan.seed},
+        names=parts.names(),
     )

@@ -6,9 +6,18 @@ from evener.agents.plan import Plan
 from evener.agents.trials.trial import REPEATS
 from evener.choose import choose_gate
 from evener.config import RunConfig
-from evener.protocols.error import ConfigError
+from evener.protocols.error import ConfigError, DataError
 from evener.protocols.port import Environment, Gate
 from evener.protocols.task import Split
+
+ASKING = {
+    Split.MINE: "plan.search.mine_tasks, plan.training.collect_tasks",
+    Split.HELD_IN: "the gate: gate.schedule",
+    Split.HELD_OUT: "the gate: gate.schedule",
+    Split.TEST: "plan.evaluation.test_tasks",
+    Split.OOD: "plan.evaluation.ood_tasks",
+}
+"""What asks for the tasks of a split."""
 
 
 def enough(environment: Environment, config: RunConfig, *, gate: Gate | None = None) -> None:
@@ -32,10 +41,16 @@ def enough(environment: Environment, config: RunConfig, *, gate: Gate | None = N
 
 
 def draw(environment: Environment, sizes: Mapping[Split, int], *, seed: int) -> None:
-    """Draw so many tasks of each split. Raises DataError for a split that is too small."""
+    """Draw so many tasks of each split. Raises DataError for a split that is too small, with the
+    keys that ask for its tasks."""
     for split, count in sizes.items():
         if count:
-            environment.tasks(split, count=count, seed=seed)
+            try:
+                environment.tasks(split, count=count, seed=seed)
+            except DataError as error:
+                raise DataError(
+                    error.what, where=error.where, remedy=f"{error.remedy} ({ASKING[split]})"
+                ) from None
 
 
 def _first_look(plan: Plan, gate: Gate) -> tuple[int, int]:

@@ -34,6 +34,15 @@ class Parts:
     tuner: FineTuner | None = None
     progress: Progress = field(default_factory=Silent)
 
+    def names(self) -> dict[str, str]:
+        """What was handed in in place of what the configuration names."""
+        found: dict[str, str] = {}
+        if self.environment is not None:
+            found["environment"] = self.environment.name
+        if self.model is not None:
+            found["student"] = self.model.ref.base
+        return found
+
     def with_model(self, model: Model) -> "Parts":
         """The same parts on this model, which the caller closes."""
         return replace(self, model=model)

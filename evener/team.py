@@ -67,7 +67,7 @@ class Team:
             tuner = parts.tuner or choose_tuner(config, model, progress=parts.progress)
             fits(model, (basis.start, *basis.arms.values()))
             with (
-                RunFolder.open(out, _manifest(config, basis, model, judge)) as folder,
+                RunFolder.open(out, _manifest(config, basis, model, judge, parts)) as folder,
                 noted(model, folder.record, folder.path),
             ):
                 critic = parts.critic or choose_critic(
@@ -199,7 +199,9 @@ def _guard(environment: Environment, background: Background, plan: Plan) -> Leak
     return LeakGuard(environment, background, draws)
 
 
-def _manifest(config: RunConfig, basis: Basis, model: Model, judge: Model) -> Manifest:
+def _manifest(
+    config: RunConfig, basis: Basis, model: Model, judge: Model, parts: Parts
+) -> Manifest:
     harnesses = (basis.start, *basis.arms.values())
     judging = {"critic": judge.ref.revision} if config.critic.kind == "model" else {}
     return Manifest.of(
@@ -212,4 +214,5 @@ def _manifest(config: RunConfig, basis: Basis, model: Model, judge: Model) -> Ma
             **{f"harness {harness.name}": harness.digest() for harness in harnesses},
         },
         seeds={"run": config.plan.seed},
+        names=parts.names(),
     )

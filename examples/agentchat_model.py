@@ -25,6 +25,8 @@ async def launch(config: RunConfig, out: Path, parts: Parts) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python examples/agentchat_model.py CLIENT.json RUN_FOLDER")
     component = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     model = ClientModel(ChatCompletionClient.load_component(component), name=sys.argv[1])
     settings = parse(SETTINGS, where=__file__)

@@ -22,5 +22,7 @@ async def watch(config: RunConfig, out: Path, parts: Parts) -> TaskResult:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python examples/agentchat_team.py RUN_FOLDER")
     settings = parse(SETTINGS, where=__file__)
     asyncio.run(watch(settings, Path(sys.argv[1]), Parts()))

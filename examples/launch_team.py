@@ -24,6 +24,8 @@ async def launch(config: RunConfig, out: Path, parts: Parts) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python examples/launch_team.py RUN_FOLDER")
     settings = parse(SETTINGS, where=__file__)
     with watching() as progress:
         print(asyncio.run(launch(settings, Path(sys.argv[1]), Parts(progress=progress))))

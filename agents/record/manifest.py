@@ -30,7 +30,8 @@ that a budget ended goes on with a larger one."""
 class Manifest(Wire):
     """`digests` names data, verifier, gate and whatever else decides (`environment`, `gate`, …);
     `code` is evener's own. Library versions are kept too; other versions alone do not stop a run
-    from going on, they are logged."""
+    from going on, they are logged. `names` are those of parts that a script handed in (`student`,
+    `environment`), which the configuration does not know."""
 
     config: JsonObject
     digests: dict[str, str]
@@ -38,10 +39,16 @@ class Manifest(Wire):
     code: str
     libraries: dict[str, str]
     python: str
+    names: dict[str, str] = {}
 
     @classmethod
     def of(
-        cls, config: JsonObject, *, digests: dict[str, str], seeds: dict[str, int]
+        cls,
+        config: JsonObject,
+        *,
+        digests: dict[str, str],
+        seeds: dict[str, int],
+        names: dict[str, str] | None = None,
     ) -> "Manifest":
         """With this installation's code and library versions."""
         return cls(
@@ -51,6 +58,7 @@ class Manifest(Wire):
             code=code_digest(),
             libraries=libraries(),
             python=platform.python_version(),
+            names=names or {},
         )
 
     @classmethod

@@ -167,6 +167,13 @@ def _begin(path: Path, manifest: Manifest) -> tuple[Manifest, Database]:
         return manifest, database
     kept = Manifest.load(path / MANIFEST)
     changes = kept.changes(manifest)
+    if kept.code != manifest.code:
+        raise RunError(
+            "this run was made by another version of evener, and would not go on as it began",
+            where=str(path),
+            remedy="use that version, or begin another run; to read it and to compare its versions "
+            "and models needs neither",
+        )
     if changes:
         more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
         raise RunError(

@@ -42,6 +42,9 @@ def evener(
     """Let a language model and its harness improve each other, and measure by how much."""
 
 
+KEPT = "what is in a run folder is kept: the same command goes on from there"
+
+
 def main() -> None:
     """Run the command and exit; an `EvenerError` becomes one line on stderr."""
     from evener.cli import commands
@@ -51,7 +54,7 @@ def main() -> None:
         app()
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer turns an interrupt into an exit of its own
-            typer.echo("evener: interrupted; the same command goes on from here", err=True)
+            typer.echo(f"evener: interrupted; {KEPT}", err=True)
         raise
     except UserError as error:
         typer.echo(f"evener: {error}", err=True)
@@ -60,5 +63,5 @@ def main() -> None:
         typer.echo(f"evener: {type(error).__name__}: {error}", err=True)
         sys.exit(1)
     except CancelledError:
-        typer.echo("evener: terminated; the same command goes on from here", err=True)
+        typer.echo(f"evener: terminated; {KEPT}", err=True)
         sys.exit(143)

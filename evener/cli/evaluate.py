@@ -94,4 +94,4 @@ def _figure(figure: "Figure") -> str:
 def _looked(look: int, split: str) -> str:
     if not look:
         return ""
-    return f"\nlook number {look} at {split} since the sealed test; it is in the log"
+    return f"\nlook number {look} at {split}, beside the sealed test itself; it is in the log"

@@ -59,7 +59,7 @@ class ReviewBench:
         """The run with a student (the base, or another `student`) and a reviewer for each cell, and
         the cells, which name them. The run stays finished."""
         config, lesson = self.history.config, self.lesson
-        with RunFolder.open(self.run, manifest(config, lesson, self.model)) as folder:
+        with RunFolder.open(self.run, manifest(config, lesson, self.model, self.parts)) as folder:
             assert folder.session is not None
             folder.session.end_as("finished")
             cached = CachedModel(self.model, folder.replies)

@@ -39,7 +39,7 @@ def looked(found: Compared) -> list[str]:
     if not found.looks:
         return [f"this was a look at the sealed split {split}, and no run counts it"]
     return [
-        f"look number {count} at {split} since the sealed test of {run}; it is in its log"
+        f"look number {count} at {split} of {run}, beside its sealed test; it is in its log"
         for run, count in found.looks.items()
     ]
 

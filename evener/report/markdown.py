@@ -42,7 +42,10 @@ def page(pooled: PooledSummary, manifest: Manifest, *, command: str) -> str:
 
 def _findings(pooled: PooledSummary) -> Iterator[str]:
     if not pooled.comparisons:
-        yield "No two cells of the sealed test were run, so that nothing can be said of a gain."
+        yield (
+            "No two different pairs of weights and harness were run on the sealed test, so that "
+            "nothing can be said of a gain."
+        )
         return
     yield "## What was gained"
     yield _listed(gained(pooled)) or "Nothing that is clear of chance."
