@@ -325,6 +325,9 @@ class Bus:
         for name in sorted({name for _, name in self._running}):
             self._fail(BusError(f"{name!r} did not end within {grace_s:g} s of being cancelled"))
         await self._pending.abandon()
+        # a delivery that the runtime has begun answers into its queue, which has to be open still
+        for _ in range(3 * (1 + self._runtime.unprocessed_messages_count)):
+            await asyncio.sleep(0)
         await self._runtime.stop()
         for peer in self._wiring.peers.values():
             await peer.leave()

@@ -1,7 +1,6 @@
 """Start the team from a script; your own environment, model, critic or gate goes in `Parts`."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 from evener import Parts, RunConfig, Team
@@ -24,8 +23,6 @@ async def launch(config: RunConfig, out: Path, parts: Parts) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python examples/launch_team.py RUN_FOLDER")
     settings = parse(SETTINGS, where=__file__)
     with watching() as progress:
-        print(asyncio.run(launch(settings, Path(sys.argv[1]), Parts(progress=progress))))
+        print(asyncio.run(launch(settings, Path("runs/scripted"), Parts(progress=progress))))

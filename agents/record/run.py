@@ -169,10 +169,10 @@ def _begin(path: Path, manifest: Manifest) -> tuple[Manifest, Database]:
     changes = kept.changes(manifest)
     if kept.code != manifest.code:
         raise RunError(
-            "this run was made by another version of evener, and would not go on as it began",
+            f"this run was made by another version of evener (code: {kept.code[:12]} → "
+            f"{manifest.code[:12]}), and would not go on as it began",
             where=str(path),
-            remedy="use that version, or begin another run; to read it and to compare its versions "
-            "and models needs neither",
+            remedy="use that version, or give another folder with --out; reading it needs neither",
         )
     if changes:
         more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""

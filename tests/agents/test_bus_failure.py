@@ -2,6 +2,7 @@
 runtime below it, or would end in silence there."""
 
 import asyncio
+import gc
 from typing import ClassVar, Literal
 
 import pytest
@@ -358,3 +359,25 @@ async def test_a_listener_that_never_ends_is_named() -> None:
     with pytest.raises(BusError, match=r"unhandled 0.05 s after the end: stuck"):
         async with bus:
             await bus.tell("news", Text(text="x"))
+
+
+async def test_leaving_in_the_middle_of_requests_leaves_no_error_that_nobody_gets() -> None:
+    seen: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, said: seen.append(str(said)))
+
+    asking: list[asyncio.Task[Number]] = []
+
+    async def leave(*, after: int) -> None:
+        async with bus_of(doubler=Doubler()) as bus:
+            numbers = (Number(value=n) for n in range(3))
+            asking.extend(asyncio.create_task(bus.ask("doubler", n, Number)) for n in numbers)
+            for _ in range(after):
+                await asyncio.sleep(0)
+            raise ZeroDivisionError
+
+    for steps in range(12):
+        with pytest.raises(ZeroDivisionError):
+            await leave(after=steps)
+        await asyncio.gather(*asking, return_exceptions=True)
+        gc.collect()
+    assert seen == []
