@@ -11,7 +11,7 @@ import pytest
 
 from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.run import RunFolder
-from evener.config import DistillConfig, HarnessConfig, RunConfig
+from evener.config import CriticConfig, DistillConfig, HarnessConfig, RunConfig
 from evener.distillation import Distillation
 from evener.parts import Parts
 from evener.protocols.error import ConfigError, HarnessError, RunError
@@ -196,6 +196,8 @@ def test_flagged_review_asks_less_often(crew: Crew, tmp_path: Path) -> None:
     [
         ({"distill": None}, ConfigError, "no table [distill]"),
         ({"plan": Plan(training=Training(method="none"))}, ConfigError, "frozen weights"),
+        ({"plan": Plan(rounds=3)}, ConfigError, "plan.rounds: .*would not heed this"),
+        ({"critic": CriticConfig(kind="random")}, ConfigError, "critic: .*would not heed this"),
     ],
 )
 def test_a_configuration_that_cannot_be_distilled_is_one_line(

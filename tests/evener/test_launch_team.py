@@ -8,6 +8,7 @@ from typing import Any
 from evener.agents.models.scripted import ScriptedModel
 from evener.config import RunConfig, parse
 from evener.parts import Parts
+from evener.protocols.summary import Summary
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "launch_team.py"
 
@@ -29,7 +30,10 @@ def test_the_script_is_under_thirty_lines_and_its_settings_are_settings() -> Non
 async def test_the_script_starts_a_team_and_says_what_came_of_it(
     hire: Callable[[Any], ScriptedModel], config: RunConfig, desk: Any, tmp_path: Path
 ) -> None:
-    parts = Parts(environment=desk, model=hire(desk))
+    student = hire(desk)
+    parts = Parts(environment=desk, model=student)
     said = await script().launch(config, tmp_path / "run", parts)
     assert "base+evolved" in said
-    assert (tmp_path / "run" / "summary.json").is_file()
+    summary = Summary.model_validate_json((tmp_path / "run" / "summary.json").read_bytes())
+    # the parts that the script handed in, and not those of its settings
+    assert (summary.environment, summary.student) == (desk.name, student.ref.base)
