@@ -34,8 +34,6 @@ async def serve(client: ChatCompletionClient, desk: Environment, harness: Harnes
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python examples/agentchat_episode.py openai/gpt-4o-mini")
+    name = sys.argv[1] if len(sys.argv) > 1 else "openai/gpt-4o-mini"
     native = parse_yaml(TEXT, where="hand.yaml")
-    done = asyncio.run(serve(provider_client(sys.argv[1]), Storefront(), native))
-    print(*done.events, done.outcome, sep="\n")
+    print(asyncio.run(serve(provider_client(name), Storefront(), native)).model_dump_json())

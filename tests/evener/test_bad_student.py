@@ -127,7 +127,7 @@ async def test_a_wrong_path_is_one_line_with_both_addresses_that_were_tried(
     ("url", "said"),
     [
         ("127.0.0.1:8000", "is no http address"),
-        ("http://me:secret@127.0.0.1:8000", "holds a name, a password or a query"),
+        ("http://me:secret@127.0.0.1:8000", "holds a name, a password, a query or a fragment"),
         ("http://127.0.0.1:9", "no server answers"),
     ],
 )
