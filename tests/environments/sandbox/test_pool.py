@@ -170,7 +170,7 @@ async def test_a_folder_that_resists_is_removed(level: Level, small: Limits) -> 
     there = folders()
     code = (
         "import os\nfor _ in range(1100):\n    os.mkdir('d'); os.chdir('d')\n"
-        "os.mkdir('closed'); open('closed/file', 'w').close(); os.chmod('closed', 0)"
+        "os.mkdir('closed', 0); os.umask(0o777); open('shut', 'w').close()"
     )
     async with await Sandbox.open(level, limits=small, warm=1) as sandbox:
         tool = sandbox.tool()
