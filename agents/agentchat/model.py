@@ -14,10 +14,10 @@ from autogen_core import CancellationToken
 from autogen_core.models import ChatCompletionClient, CreateResult
 
 from evener.agents.agentchat.translate import read_function_calls, theirs, tool_schema
+from evener.agents.harness.decode import writable
 from evener.agents.models.remote.outcome import plain
 from evener.agents.models.remote.payload import sampled
 from evener.agents.models.remote.refusal import refusal
-from evener.agents.models.remote.sound import sound_text
 from evener.agents.models.remote.tool_call import calls_as_text
 from evener.protocols.digest import digest
 from evener.protocols.error import EvenerError, InfraError
@@ -120,8 +120,8 @@ def reply_of(result: CreateResult, request: Request, *, ref: ModelRef, seconds: 
         text = "\n".join(part for part in (result.thought, left) if part)
     stop = StopReason.TOOL_CALLS if calls else StopReason.END
     return Reply(
-        text=sound_text(text),
-        reasoning=sound_text(reasoning) if reasoning else None,
+        text=writable(text),
+        reasoning=writable(reasoning) if reasoning else None,
         calls=calls,
         stop_reason=StopReason.LENGTH if cut else stop,
         usage=_usage(result, seconds=seconds),

@@ -18,6 +18,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import ParametersSchema, Tool, ToolSchema
 
+from evener.agents.harness.decode import writable
 from evener.agents.models.remote.tool_call import ReadCalls, read_calls
 from evener.protocols.digest import canonical
 from evener.protocols.error import ConfigError
@@ -94,7 +95,7 @@ def function_calls(calls: Sequence[Call], *, first: int) -> list[FunctionCall]:
 def read_function_calls(calls: Sequence[FunctionCall], *, first: int) -> ReadCalls:
     """Calls of AgentChat as ours, under our own ids; all as text where one is unreadable."""
     return read_calls(
-        [{"function": {"name": call.name, "arguments": call.arguments}} for call in calls],
+        [{"function": {"name": writable(c.name), "arguments": c.arguments}} for c in calls],
         first=first,
     )
 

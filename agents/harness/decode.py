@@ -120,14 +120,18 @@ def _as_json(value: object) -> JsonValue:
             raise Malformed(f"a {type(value).__name__} is not JSON")
 
 
+def writable(text: str) -> str:
+    """The text with U+FFFD for every half of a surrogate pair, which no text file can hold."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 def _clean(value: JsonValue) -> JsonValue:
-    """Half surrogate pairs, which no text file can hold, become U+FFFD."""
     match value:
         case str():
-            return _SURROGATE.sub("\ufffd", value)
+            return writable(value)
         case list():
             return [_clean(item) for item in value]
         case dict():
-            return {_SURROGATE.sub("\ufffd", key): _clean(item) for key, item in value.items()}
+            return {writable(key): _clean(item) for key, item in value.items()}
         case _:
             return value

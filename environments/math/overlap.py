@@ -2,8 +2,8 @@
 
 Two problems overlap where their words are the same, or where most runs of eight words of the
 shorter are in the longer. A run that occurs in many problems is a phrase of contests and shows
-nothing by itself; where nearly all runs of a problem are in another it is a copy all the same,
-however many copies there are.
+nothing by itself; where nearly all runs of a problem are in another it is a copy all the same, and
+up to `PHRASE` copies are found.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ RUN = 8
 SHARE = 0.5
 COMMON = 5
 COPY = 0.8
-PHRASE = 1000  # problems with one run: more than anybody has copies of a problem
+PHRASE = 1000  # problems with one run: more are not looked at one by one
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from evener.protocols.error import EvenerError, UserError
 from evener.version import VERSION
 
 INTERRUPTED = 130
+KEPT = "what is in a run folder is kept: the same command goes on from there"
 
 app = typer.Typer(
     name="evener",
@@ -40,9 +41,6 @@ def evener(
     ] = False,
 ) -> None:
     """Let a language model and its harness improve each other, and measure by how much."""
-
-
-KEPT = "what is in a run folder is kept: the same command goes on from there"
 
 
 def main() -> None:

@@ -379,5 +379,5 @@ async def test_leaving_in_the_middle_of_requests_leaves_no_error_that_nobody_get
         with pytest.raises(ZeroDivisionError):
             await leave(after=steps)
         await asyncio.gather(*asking, return_exceptions=True)
-        gc.collect()
+    gc.collect()
     assert seen == []

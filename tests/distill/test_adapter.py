@@ -28,10 +28,12 @@ def copied(trained: Any, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained.runs / "m1", tmp_path / "models" / "m1"))
 
 
+@pytest.mark.slow
 def test_a_whole_folder_is_read(copied: Path) -> None:
     assert read_adapter(copied) is not None
 
 
+@pytest.mark.slow
 def test_cut_changed_missing_and_unsealed_folders_do_not_count(copied: Path) -> None:
     """RS-03."""
     tensors = (copied / TENSORS).read_bytes()
@@ -48,6 +50,7 @@ def test_cut_changed_missing_and_unsealed_folders_do_not_count(copied: Path) -> 
     assert read_adapter(copied.with_name("m2")) is None
 
 
+@pytest.mark.slow
 async def test_a_damaged_adapter_is_set_aside_not_deleted_and_trained_anew(
     copied: Path, student: Path, desk: Harness, solved: list[Trajectory]
 ) -> None:

@@ -18,6 +18,7 @@ def logits(model: Any) -> Any:
         return model.eval()(input_ids=torch.tensor([PROMPT])).logits
 
 
+@pytest.mark.slow
 def test_adapter_and_merged_model_answer_alike_and_carry_the_template(
     trained: Any, student: Path, tmp_path: Path
 ) -> None:
@@ -36,6 +37,7 @@ def test_adapter_and_merged_model_answer_alike_and_carry_the_template(
         assert tokenizer.chat_template == (folder / "chat_template.jinja").read_text()
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_empty_is_left_alone(
     trained: Any, student: Path, tmp_path: Path
 ) -> None:
@@ -46,6 +48,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.slow
 def test_another_base_is_refused(trained: Any, tmp_path: Path) -> None:
     (tmp_path / "other-student").mkdir()
     with pytest.raises(ModelError, match="belongs to tiny-student, not to other-student"):

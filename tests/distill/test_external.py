@@ -182,6 +182,7 @@ async def test_an_adapter_that_never_ends_its_turn_fails_its_probe_and_is_kept_a
         ('{"adapter": "x", "metrics": {"loss": NaN}}', r"not an answer: metrics"),
         ({"model": "ft:tiny"}, r"the student runs in this process.*FOLDER"),
         ({"adapter": "nowhere"}, r"out/nowhere: the adapter does not exist"),
+        ({"adapter": "a" * 5000}, r"a: the adapter does not exist"),
         ({"adapter": "calls"}, r"out/calls: the adapter is no folder"),
     ],
 )

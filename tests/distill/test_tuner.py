@@ -31,6 +31,7 @@ def options(desk: Harness, **changes: Any) -> dict[str, Any]:
     return {"name": "m1", "serving": desk, "base": BASE, "seed": 11} | changes
 
 
+@pytest.mark.slow
 def test_a_training_that_is_killed_leaves_no_adapter_and_says_so(trained: Any) -> None:
     assert trained.killed is not None
     assert trained.killed.steps >= 1
@@ -40,6 +41,7 @@ def test_a_training_that_is_killed_leaves_no_adapter_and_says_so(trained: Any) -
     assert trained.killed.left == []
 
 
+@pytest.mark.slow
 def test_the_loss_falls_and_the_student_learns_to_stop(trained: Any) -> None:
     made = trained.made
     assert made.model is not None, made.reason
@@ -52,6 +54,7 @@ def test_the_loss_falls_and_the_student_learns_to_stop(trained: Any) -> None:
     assert finished["probe"]["distance"] > 0
 
 
+@pytest.mark.slow
 def test_the_adapter_is_whole_and_says_what_it_was_made_of(
     trained: Any, desk: Harness, solved: list[Trajectory]
 ) -> None:
@@ -78,6 +81,7 @@ def test_the_adapter_is_whole_and_says_what_it_was_made_of(
     assert any("lora_B" in name and bool(x.any()) for name, x in tensors.items())
 
 
+@pytest.mark.slow
 async def test_the_engine_serves_it_under_the_very_ref_that_training_gave(
     trained: Any, student: Path
 ) -> None:
@@ -90,6 +94,7 @@ async def test_the_engine_serves_it_under_the_very_ref_that_training_gave(
     assert served == adapter_ref(engine.ref, "m1", Path(trained.made.folder))
 
 
+@pytest.mark.slow
 async def test_equal_data_are_not_trained_on_twice(
     trained: Any, student: Path, desk: Harness, solved: list[Trajectory]
 ) -> None:
@@ -198,6 +203,7 @@ def test_a_worker_ends_when_nobody_waits_for_it_any_more() -> None:
     assert done.returncode == 3
 
 
+@pytest.mark.slow
 def test_the_manifest_is_written_last(trained: Any) -> None:
     folder = trained.runs / "m1"
     times = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}

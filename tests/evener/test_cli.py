@@ -15,6 +15,7 @@ import pytest
 from evener.agents.record.run import RunFolder
 from evener.cli import main
 from evener.config import RunConfig
+from evener.environments.storefront import harness_path
 from evener.parts import Parts
 from evener.team import Team
 
@@ -141,6 +142,10 @@ def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str)
         ("[finetune]\nrank = 0\n", "finetune.rank"),
         ("[finetune]\nlora_rank = 8\n", "finetune.rank"),
         ('[student]\nmodel = "/no/such"\n', "/no/such"),
+        ('[student]\nmodel = "~nobody-here/x"\n', "~nobody-here/x"),
+        ('[critic]\nmodel = ""\n', "critic.model"),
+        ('[critic]\napi_base = "http://me:secret@h"\n', "critic.api_base: the address of h holds"),
+        ('[distill.reviewer_model]\napi_base = "http://h#s"\n', "distill.reviewer_model.api_base"),
         ("[plan\n", "not TOML"),
     ],
 )
@@ -150,6 +155,19 @@ def test_a_wrong_setting_is_named_before_anything_runs(
     file = tmp_path / "run.toml"
     file.write_text(line)
     assert says in refusal("run", str(file), "--dry-run")
+
+
+def test_a_harness_is_checked_against_an_environment_with_settings(tmp_path: Path) -> None:
+    tasks, config = tmp_path / "tasks.jsonl", tmp_path / "run.toml"
+    rows = ({"id": str(n), "prompt": f"What is 1 + {n}?", "answer": 1 + n} for n in range(60))
+    tasks.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    settings = f"{{ path = '{tasks}', scorer = 'number' }}"
+    config.write_text(f"[environment]\nname = 'jsonl'\nsettings = {settings}\n", "utf-8")
+    harness = str(harness_path("seed"))
+    assert "jsonl" in refusal("harness", "check", harness, "--environment", "jsonl")
+    told = refusal("harness", "check", harness, "--environment", str(config))
+    assert "there is no action 'calculator'. actions: final" in told
+    assert answer("harness", "check", harness)["name"] == "storefront-seed"
 
 
 def test_a_dry_run_estimates_and_leaves_nothing(tmp_path: Path) -> None:

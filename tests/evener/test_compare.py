@@ -11,7 +11,7 @@ from evener.agents.record.manifest import Manifest
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.compare import EXIT, Compared, Finding, compare, judge
-from evener.config import RunConfig
+from evener.config import RunConfig, of_run
 from evener.contender import Contender, environment_of, named_harness, named_model
 from evener.progress import Silent
 from evener.protocols.error import ConfigError, InfraError, ModelError, RunError, UserError
@@ -258,6 +258,19 @@ def test_the_verdict_is_what_the_interval_and_the_margin_show(
     assert judge(found, margin, coverage=1.0, same=False) == finding
     assert EXIT[finding] == code
     assert judge(found, margin, coverage=0.89, same=False) == "cannot tell"
+
+
+async def test_the_folder_of_a_comparison_is_told_from_a_run(
+    desk: Any, hire: Hire, tmp_path: Path
+) -> None:
+    model = hire(desk)
+    sides = side(desk, model, "seed"), side(desk, model, "hand")
+    await run(*sides, desk, count=3, out=tmp_path / "cmp")
+    with (
+        RunFolder.read(tmp_path / "cmp") as folder,
+        pytest.raises(RunError, match="a folder of evener compare"),
+    ):
+        of_run(folder)
 
 
 async def test_a_comparison_reads_back_from_its_json(desk: Any, hire: Hire) -> None:

@@ -14,6 +14,7 @@ import pytest
 from evener.agents.models.remote.faults import FaultServer
 from evener.agents.models.scripted import ScriptedModel
 from evener.agents.record.run import RunFolder
+from evener.choose import check_training
 from evener.config import RunConfig, parse
 from evener.estimate import estimate
 from evener.parts import Parts
@@ -238,6 +239,20 @@ async def test_a_round_of_weights_that_stay_ends_with_calls_tokens_and_costs_and
         assert server.books.requests == asked
         assert f"student: {asked} requests, " in text
         assert " USD" in text
+
+
+def test_the_key_of_any_role_is_kept_out_of_the_trainers_command(
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE", "open-sesame-4711")
+    text = """
+    {"plan": {"training": {"method": "external"}},
+     "external": {"command": ["train", "{rows}", "open-sesame-4711"]},
+     "distill": {"reviewer": "model",
+                 "reviewer_model": {"model": "openai/x", "provider": {"api_key_env": "JUDGE"}}}}
+    """
+    with pytest.raises(ConfigError, match="looks like a key"):
+        check_training(RunConfig.model_validate_json(text))
 
 
 def test_an_estimate_in_money_takes_prices_for_both_directions(support: Any) -> None:

@@ -91,3 +91,11 @@ def test_rollouts_that_no_trial_can_be_won_with_are_named_before_the_run(
     with pytest.raises(ConfigError, match=r"with 109 rollouts no trial can end in ACCEPT.*110"):
         enough(desk, changed(config, "trials", rollouts=109))
     enough(desk, changed(config, "trials", rollouts=110))
+
+
+def test_a_split_that_is_too_small_is_told_with_the_key_that_asks_for_it(
+    config: RunConfig, desk: Any
+) -> None:
+    wanting = changed(config, "evaluation", test_tasks=500)
+    with pytest.raises(DataError, match=r"test has 400 tasks.*plan\.evaluation\.test_tasks"):
+        enough(pool(desk, 400), wanting)

@@ -23,6 +23,7 @@ from evener.config import CriticConfig, DistillConfig, RoleModel, RunConfig, loa
 from evener.distillation import Distillation
 from evener.environments.storefront import Storefront
 from evener.parts import Parts
+from evener.progress import Silent
 from evener.protocols.error import ConfigError, KnowledgeError, ModelError, RunError
 from evener.protocols.summary import Summary
 from evener.team import Team, rehearse
@@ -198,3 +199,20 @@ async def test_a_k_that_does_not_fit_is_one_line(crew: Callable[[], Parts], tmp_
     with pytest.raises(KnowledgeError, match=r"nowhere\.yaml"):
         async with Distillation.open(lost, tmp_path / "run", parts=crew()):
             pass
+
+
+async def test_a_price_that_nobody_knows_is_told_with_the_roles_own_table(
+    config: RunConfig, desk: Any, hire: Hire, tmp_path: Path
+) -> None:
+    said: list[str] = []
+
+    class Listening(Silent):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    async with FaultServer(blame, models=("judge",)) as server:
+        settings = judged(config, server, budget={"usd": 1.0})
+        parts = Parts(environment=desk, model=hire(desk), progress=Listening())
+        async with Team.open(settings, tmp_path / "run", parts=parts):
+            pass
+    assert any("give critic.provider.price_in" in line for line in said)

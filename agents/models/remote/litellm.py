@@ -254,7 +254,7 @@ def quiet() -> Any:
     library.telemetry = False
     library.turn_off_message_logging = True
     # pydantic's remarks on how the library uses it are nobody's business here
-    warnings.filterwarnings("ignore", "Item .* on TypedDict class", UserWarning)
+    warnings.filterwarnings("ignore", "Items? .* on TypedDict class", UserWarning)
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"litellm\.")
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -7,17 +7,13 @@ from math import isfinite
 
 from pydantic import JsonValue
 
+from evener.agents.harness.decode import writable
 from evener.agents.models.remote.outcome import CallFault
 
 DEEPEST = 64
 LARGEST = 1 << 62
 BULK = ("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs")
 """Long lists of numbers, which are read with care and never kept."""
-
-
-def sound_text(text: str) -> str:
-    """The text with a question mark for every half of a character."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def sound(value: JsonValue, depth: int = 0) -> JsonValue:
@@ -27,10 +23,10 @@ def sound(value: JsonValue, depth: int = 0) -> JsonValue:
         raise CallFault("malformed", "the answer is nested too deeply")
     match value:
         case str():
-            return sound_text(value)
+            return writable(value)
         case dict():
             return {
-                sound_text(key): part if key in BULK else sound(part, depth + 1)
+                writable(key): part if key in BULK else sound(part, depth + 1)
                 for key, part in value.items()
             }
         case list():

@@ -141,3 +141,15 @@ async def test_a_caller_that_is_cancelled_cancels_the_call(foreign: Any, answer:
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
+
+
+async def test_half_a_character_from_a_client_can_be_written_down(
+    foreign: Any, answer: Any
+) -> None:
+    said = await ClientModel(foreign(answer("a\ud83db", "stop")), name="m").complete(ASKED)
+    assert said.text == "a\ufffdb"
+    calls = [FunctionCall(id="x", name="lo\udc00ok", arguments='{"item": "\\ud83d"}')]
+    made = await ClientModel(foreign(answer(calls, "function_calls")), name="m").complete(ASKED)
+    assert (made.calls[0].name, made.calls[0].arguments) == ("lo\ufffdok", {"item": "\ufffd"})
+    assert said.model_dump_json()
+    assert made.model_dump_json()

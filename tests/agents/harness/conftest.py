@@ -89,6 +89,13 @@ class Desk:
         pass
 
 
+class Deaf(Desk):
+    """A desk that cannot read a last reply."""
+
+    def answer_in(self, reply: str) -> Call | None:
+        raise ValueError(f"{len(reply)} letters are too many")
+
+
 def _product(text: str) -> int:
     made = 1
     for factor in text.split("*"):
@@ -161,9 +168,10 @@ async def play_episode(
     faults: Sequence[Observation | Exception] = (),
     attempt: int = 0,
     screen: str | None = None,
+    sits: "type[Desk] | None" = None,
 ) -> Played:
     task = Task(id="t1", split=Split.MINE, kind="calc", prompt=question)
-    desk, student = Desk(task, answer, faults, screen), Student(lines)
+    desk, student = (sits or Desk)(task, answer, faults, screen), Student(lines)
     key = make_key(harness, task, attempt=attempt)
     trajectory = await run_episode(desk, task, harness, student, key=key, sampling_seed=key.seed)
     return Played(trajectory, desk, student)
@@ -209,6 +217,11 @@ def harness() -> Callable[..., Harness]:
 def play() -> Callable[..., Any]:
     """Play an episode of a harness with a student that says its lines."""
     return play_episode
+
+
+@pytest.fixture
+def deaf() -> type[Desk]:
+    return Deaf
 
 
 @pytest.fixture

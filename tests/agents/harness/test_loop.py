@@ -138,6 +138,16 @@ async def test_a_broken_environment_is_infra(harness: Any, play: Any, fault: Exc
     assert played.trajectory.reward is None
 
 
+async def test_a_last_reply_that_the_environment_fails_to_read_is_infra(
+    harness: Any, play: Any, deaf: Any
+) -> None:
+    stopping = harness("middleware: {loop: {stop: ['DONE']}}")
+    played = await play(stopping, ["It is 6. DONE"], sits=deaf)
+    assert played.trajectory.outcome is Outcome.INFRA
+    assert played.trajectory.reward is None
+    assert "letters are too many" in played.events("ended")[0].detail
+
+
 async def test_a_full_context_ends_under_its_own_name(harness: Any, play: Any) -> None:
     full = ContextExceeded(prompt_tokens=9000, window=8192)
     played = await play(harness(), [CALC, full])

@@ -1,6 +1,8 @@
 """A name in a configuration becomes the client that fits, or one line that says why not."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,20 @@ async def test_a_provider_s_key_goes_to_no_other_address(monkeypatch: pytest.Mon
         await model.complete(Request(messages=(Message(role="user", content="x"),)))
         await model.close()
     assert set(server.keys) == {""}
+
+
+def test_the_librarys_own_remarks_are_nobodys_business() -> None:
+    """Which test loads a part of it first is chance, so this has a process of its own."""
+    script = """
+import warnings
+from evener.agents.models.remote.litellm import quiet
+quiet()
+warnings.resetwarnings()
+warnings.simplefilter("error", UserWarning)
+quiet()
+import litellm.llms.github_copilot.authenticator
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
