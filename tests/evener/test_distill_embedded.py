@@ -12,7 +12,10 @@ from evener.protocols.summary import Summary
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
+# One thread: other tests run beside this one.
 CONFIG = """
+[student]
+threads = 1
 [plan.training]
 collect_tasks = 32
 resamples = 0
