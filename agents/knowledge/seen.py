@@ -27,13 +27,14 @@ _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 @dataclass(frozen=True)
 class Made:
-    """A response that was given before: its text, its call where it made one that fits the target
-    (`refused` says why not), and what the student was told after it."""
+    """A response that was given before, by the student or (`reviewed`) a reviewer: its text, its
+    call where it made one that fits the target (`refused` says why not), and what came after it."""
 
     text: str
     call: Call | None
     refused: str
     told: str
+    reviewed: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,12 @@ class Seen:
             told = _RESULT.sub("", told)
             call = self._call_of(message)
             resolved = self._resolve(call) if call else None
-            match resolved:
-                case Resolved():
-                    yield Made(message.content, resolved.call, "", told)
-                case CallRefused():
-                    yield Made(message.content, None, resolved.detail, told)
-                case None:
-                    yield Made(message.content, None, "no call that can be read", told)
+            executed = resolved.call if isinstance(resolved, Resolved) else None
+            refused = "no call that can be read" if resolved is None else ""
+            if isinstance(resolved, CallRefused):
+                refused = resolved.detail
+            by = message.origin == "reviewer"
+            yield Made(message.content, executed, refused, told, reviewed=by)
 
     def _call_of(self, message: Message) -> Call | None:
         if message.calls:

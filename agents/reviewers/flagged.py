@@ -1,10 +1,13 @@
 """`review: flagged` calls the reviewer only where something looks wrong.
 
 A candidate is flagged if one of K's hints fires, or if the student was less sure of it than a
-threshold (where the engine says how sure). Every other candidate passes at no cost.
+threshold (where the engine says how sure). Every other candidate passes at no cost, but for the
+rest of what a review began: a reviewer that can (`Follows`) sees its own proposal through, without
+asking its model again.
 """
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from evener.agents.knowledge.hints import fire
 from evener.agents.reviewers.opinion import Opinion, opinion
@@ -13,6 +16,15 @@ from evener.protocols.digest import digest
 from evener.protocols.knowledge import Hint, Knowledge
 from evener.protocols.port import Reviewer
 from evener.protocols.wire import Review, ReviewRequest
+
+
+@runtime_checkable
+class Follows(Protocol):
+    """A reviewer that goes on with what it began in an episode."""
+
+    async def follow(self, request: ReviewRequest) -> Review | None:
+        """Its word on the candidate at no new cost; None where nothing it began goes on."""
+        ...
 
 
 class Flagged:
@@ -50,11 +62,16 @@ class Flagged:
                 "target": self._space.digest,
                 "hints": [hint.document() for hint in self._hints],
                 "threshold": self._threshold,
+                "follows": isinstance(self._reviewer, Follows),
             }
         )
 
     async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
-        """The reviewer's word on a flagged candidate, else PASS."""
+        """What the reviewer goes on with; else its word on a flagged candidate, else PASS."""
+        if isinstance(self._reviewer, Follows) and not attempt:
+            going_on = await self._reviewer.follow(request)
+            if going_on is not None:
+                return going_on
         fired = fire(request, self.knowledge, target=self._space.target, hints=self._hints)
         hints = tuple(said.hint for said in fired.said)
         flags = [*hints]

@@ -6,32 +6,26 @@ multiplication once the price is on the table. What the steps give is told to it
 it. So a model that h* helps corrects the same model without it, and nobody else's skill comes in.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
-from evener.agents.harness import render
-from evener.agents.harness.parse import read_reply
-from evener.agents.harness.runtime import Opening, prepare
-from evener.agents.harness.tool import Resolved
 from evener.agents.knowledge.hints import fire
+from evener.agents.knowledge.rules.number import ANSWER_DIFFERS
 from evener.agents.knowledge.seen import Seen, signature
 from evener.agents.reviewers.course import Course
 from evener.agents.reviewers.opinion import Opinion
+from evener.agents.reviewers.procedure import answer_with_last_result, procedure_of, steps_done
+from evener.agents.reviewers.proposer import Proposer, Talk
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import digest
 from evener.protocols.error import ConfigError, HarnessError
-from evener.protocols.event import Parsed
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
-from evener.protocols.message import Call, Message
-from evener.protocols.model import Reply, Request, Sampling, Usage
+from evener.protocols.message import Call
+from evener.protocols.model import Usage
 from evener.protocols.port import Model
 from evener.protocols.wire import Review, ReviewRequest
 
 MOST_PROPOSALS = 8
-MOST_KEPT = 4096
-AGAIN = 0.7
-"""The temperature of a proposal that is asked for again after an invalid one."""
 
 
 class OwnReviewer:
@@ -58,9 +52,8 @@ class OwnReviewer:
         self.knowledge = knowledge
         self._model = model
         self._space = space
-        self._runtime = prepare(optimized)
+        self._proposer = Proposer(model, optimized)
         self._course = Course(knowledge, space)
-        self._kept: OrderedDict[str, Reply] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -74,7 +67,7 @@ class OwnReviewer:
             {
                 "reviewer": "own",
                 "model": self._model.ref.revision,
-                "harness": self._runtime.digest,
+                "harness": self._proposer.harness,
                 "knowledge": self.knowledge.digest(),
                 "target": self._space.digest,
             }
@@ -97,13 +90,65 @@ class OwnReviewer:
             usage=thought.usage,
         )
 
+    async def follow(self, request: ReviewRequest) -> Review | None:
+        """The next step of what an earlier review of the episode began: of a proposal that was
+        being carried out, or, where K's guidance is through with such a task, the answer.
+
+        Nothing new is asked of the model. None where no review began anything, or the episode went
+        another way since.
+        """
+        seen = Seen(request, self.knowledge, self._space.runtime)
+        talk = Talk()
+        step = await self._carried_on(seen, talk)
+        if step is None:
+            return None
+        passes = seen.call is not None and signature(step) == signature(seen.call)
+        return Opinion(
+            decision="PASS" if passes else "REPLACE",
+            replacement=None if passes else self._space.write(step),
+            reason="carried on",
+            asked=talk.usage.made > 0,  # a proposal that was no longer kept
+            usage=talk.usage,
+        )
+
+    async def _carried_on(self, seen: Seen, talk: Talk) -> Call | None:
+        executed = seen.executed
+        begun = max((i for i, made in enumerate(executed) if made.reviewed), default=None)
+        if begun is None:
+            return None
+        at = 0
+        for _ in range(MOST_PROPOSALS):
+            call = await self._proposer.next(seen.request, talk, 0)
+            if call is None or not self._course.knows(call.name):
+                return None
+            standing = self._course.standing(call, executed[at:], worked=seen.worked)
+            at += standing.taken
+            if at > begun:  # the one that the last replacement is a step of
+                if at < len(executed):
+                    return None
+                return self._answer(seen) if standing.over else standing.following
+            if not standing.over:
+                return None
+            talk.told.append((call, standing.result))
+        return None
+
+    def _answer(self, seen: Seen) -> Call | None:
+        """The last result as the answer, where only that is left of K's procedure and K says that
+        the answer is the last result."""
+        procedure = procedure_of(seen)
+        left = procedure[steps_done(procedure, seen) :]
+        said = any(hint.rule == ANSWER_DIFFERS.name for hint in self.knowledge.hints)
+        if not said or len(left) != 1 or left[0] not in self._space.finals:
+            return None
+        return answer_with_last_result(left[0], seen)
+
     async def _think(self, seen: Seen, attempt: int) -> "_Thought":
         """Follow the proposals through what was executed, up to one that wants a step more."""
-        talk = _Talk(Usage(), [])
+        talk = Talk()
         executed = seen.executed
         at = 0
         for _ in range(MOST_PROPOSALS):
-            call = await self._propose(seen.request, talk, attempt)
+            call = await self._proposer.next(seen.request, talk, attempt)
             if call is None:
                 return _Thought(None, "the proposal is no call of its tools", talk.usage)
             if not self._course.knows(call.name):
@@ -117,66 +162,6 @@ class OwnReviewer:
                 return _Thought(standing.following, reason, talk.usage)
             talk.told.append((call, standing.result))
         return _Thought(None, f"no new step in {MOST_PROPOSALS} proposals", talk.usage)
-
-    async def _propose(self, request: ReviewRequest, talk: "_Talk", attempt: int) -> Call | None:
-        """The model's next call under h*, mended as h* mends it."""
-        harness = self._runtime.harness
-        notes = self._runtime.recalled(request.prompt)
-        called = {call.name for call, _ in talk.told}
-        opening = self._runtime.opening(request.prompt, called=called, notes=notes)
-        reply = await self._complete(self._request(request, opening, talk, attempt), talk)
-        lenient = any(name == "repair_call" for name, _ in self._runtime.hooks["after_model"])
-        strict = False if lenient else None
-        reading = read_reply(reply, harness, opening.offered, strict=strict)
-        calls = reading.calls if isinstance(reading, Parsed) else ()
-        if not calls:
-            return None
-        resolved = self._runtime.toolbox.resolve(calls[0], opening.offered, turn=0)
-        return resolved.call if isinstance(resolved, Resolved) else None
-
-    def _request(
-        self, request: ReviewRequest, opening: Opening, talk: "_Talk", attempt: int
-    ) -> Request:
-        harness = self._runtime.harness
-        loop = harness.middleware.loop
-        told: list[Message] = []
-        for call, result in talk.told:
-            text = render.call_text(harness, call.name, call.arguments)
-            told.append(Message(role="assistant", content=text, origin="student"))
-            told += render.results(harness, [(call, result)])
-        # a proposal that came to nothing is asked for again as a draw of its own
-        seed = int(digest([request.prompt, request.candidate, attempt])[:7], 16)
-        return Request(
-            messages=(*opening.messages, *told),
-            sampling=Sampling(
-                temperature=AGAIN if attempt else 0.0,
-                max_tokens=loop.max_reply_tokens,
-                seed=seed if attempt else 0,
-                stop=loop.stop,
-            ),
-        )
-
-    async def _complete(self, request: Request, talk: "_Talk") -> Reply:
-        """The reply, kept: later turns of an episode ask for the same beginnings again."""
-        key = request.key()
-        kept = self._kept.get(key)
-        if kept is not None:
-            self._kept.move_to_end(key)
-            return kept
-        reply = await self._model.complete(request)
-        talk.usage += reply.usage
-        self._kept[key] = reply
-        if len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return reply
-
-
-@dataclass
-class _Talk:
-    """What the model has proposed and was told so far, and what asking it cost."""
-
-    usage: Usage
-    told: list[tuple[Call, str]]
 
 
 @dataclass(frozen=True)

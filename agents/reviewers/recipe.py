@@ -12,22 +12,20 @@ empty K everything passes.
 from collections.abc import Sequence
 
 from evener.agents.harness.parse import read_reply
-from evener.agents.harness.schema import as_type, types_of
-from evener.agents.harness.template import numbers
 from evener.agents.harness.tool import Resolved, Toolbox
 from evener.agents.knowledge.hints import Fired, fire
-from evener.agents.knowledge.rules.course import applies
 from evener.agents.knowledge.seen import Seen
 from evener.agents.knowledge.translate import plain_variable
 from evener.agents.reviewers.course import Course
 from evener.agents.reviewers.extract import extracted
 from evener.agents.reviewers.opinion import Opinion
+from evener.agents.reviewers.procedure import answer_with_last_result, procedure_of, steps_done
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import digest
 from evener.protocols.error import HarnessError
 from evener.protocols.event import Parsed
 from evener.protocols.harness import ArgumentRule, Tool
-from evener.protocols.knowledge import Guidance, Knowledge
+from evener.protocols.knowledge import Knowledge
 from evener.protocols.message import Call
 from evener.protocols.model import ModelRef, Reply
 from evener.protocols.wire import Review, ReviewRequest
@@ -88,12 +86,14 @@ class RecipeReviewer:
             faults=tuple(dict.fromkeys((*fired.faults, *again.faults))),
         )
         seen = Seen(mended, self.knowledge, self._space.runtime)
-        procedure = self._procedure(seen)
-        done = _done(procedure, seen)
+        procedure = procedure_of(seen)
+        done = steps_done(procedure, seen)
         if _too_soon(resolved.call.name, procedure[done:]):
             return _said(fired, self._wanted(procedure, done, seen), "a step before it")
         if any(said.rule == "answer_differs" for said in again.said):
-            return _said(fired, self._answer(resolved, seen), "the last result")
+            answer = answer_with_last_result(resolved.call.name, seen)
+            last = None if answer is None else self._space.write(answer)
+            return _said(fired, last, "the last result")
         unfit = any(said.rule in _UNFIT for said in fired.said)
         if unfit or self._by_recipe(resolved):
             return _said(fired, text, "mended")
@@ -114,16 +114,6 @@ class RecipeReviewer:
         step = self._course.following(resolved, seen)
         return None if step is None else self._space.write(step)
 
-    def _procedure(self, seen: Seen) -> tuple[str, ...]:
-        """The tools that K's guidance for such a task calls in turn; none where there is no
-        guidance with a trigger of its own, or several that go different ways."""
-        ways = {
-            _way(guidance)
-            for guidance in self.knowledge.guidance
-            if (guidance.when.words or guidance.when.tools) and applies(guidance, seen)
-        }
-        return ways.pop() if len(ways) == 1 else ()
-
     def _wanted(self, procedure: Sequence[str], done: int, seen: Seen) -> str | None:
         """The procedure's next step, by the recipe that goes the same way."""
         for recipe in self.knowledge.recipes:
@@ -139,17 +129,6 @@ class RecipeReviewer:
                 continue
             return self._space.write(step)
         return None
-
-    def _answer(self, resolved: Resolved, seen: Seen) -> str | None:
-        """The final call with the last result, as the schema wants it."""
-        required = resolved.tool.arguments.names
-        results = numbers(seen.last_result or "")
-        if len(required) != 1 or not results:
-            return None
-        schema = resolved.tool.arguments.properties[required[0]]
-        kinds = types_of(schema) if isinstance(schema, dict) else ()
-        call = Call(name=resolved.call.name, arguments={required[0]: as_type(results[-1], kinds)})
-        return self._space.write(call)
 
     def _by_recipe(self, resolved: Resolved) -> bool:
         """Whether the mending changed a value that K's recipes mend."""
@@ -171,29 +150,9 @@ def _mending(tool: Tool, knowledge: Knowledge) -> Tool:
     return tool.model_copy(update={"arguments": {**tool.arguments, **rules}})
 
 
-def _way(guidance: Guidance) -> tuple[str, ...]:
-    """The tools that all of the guidance's examples call in turn; none where they differ."""
-    ways = {
-        tuple(turn.call.name for turn in example if turn.call is not None)
-        for example in guidance.examples
-    }
-    return ways.pop() if len(ways) == 1 else ()
-
-
 def _too_soon(name: str, left: Sequence[str]) -> bool:
     """Whether a tool's turn comes, but not now."""
     return name in left[1:] and name != left[0]
-
-
-def _done(procedure: Sequence[str], seen: Seen) -> int:
-    """How many of the procedure's steps were taken, in its order, and worked."""
-    done = 0
-    for made in seen.executed:
-        if made.call is None or not seen.worked(made):
-            continue
-        if [made.call.name] == list(procedure[done : done + 1]):
-            done += 1
-    return done
 
 
 def _said(fired: Fired, text: str | None, reason: str = "") -> Opinion:

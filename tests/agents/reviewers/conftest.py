@@ -1,6 +1,6 @@
 """The shop desk with a student that says its lines, on a bus with a harnessing agent."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -132,13 +132,22 @@ def tasks() -> dict[str, Task]:
 
 
 def ask_about(
-    candidate: str, *told: str, prompt: str = "?", mean_logprob: float | None = None
+    candidate: str,
+    *told: str,
+    prompt: str = "?",
+    mean_logprob: float | None = None,
+    replaced: Collection[int] = (),
 ) -> ReviewRequest:
-    """A request after responses and results in turn."""
+    """A request after responses and results in turn; a reviewer wrote the `replaced` responses."""
     visible = tuple(
         Message(role="user", content=text, origin="observation")
         if at % 2
-        else Message(role="assistant", content=text, origin="student", sampled=True)
+        else Message(
+            role="assistant",
+            content=text,
+            origin="reviewer" if at // 2 in replaced else "student",
+            sampled=True,
+        )
         for at, text in enumerate(told)
     )
     return ReviewRequest(

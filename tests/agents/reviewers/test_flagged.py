@@ -63,3 +63,24 @@ def test_what_flags_is_part_of_the_reviewers_identity(
         inner.digest,
     }
     assert len(made) == 4
+
+
+async def test_a_reviewer_goes_on_with_what_it_began_before_anything_flags(
+    knowledge: Knowledge, space: ActionSpace, about: About, says: Any
+) -> None:
+    class Going(says):  # type: ignore[misc]
+        going: Review | None = Review(decision="REPLACE", replacement=OTHER)
+
+        async def follow(self, request: ReviewRequest) -> Review | None:
+            return self.going
+
+    inner = Going(Review(decision="PASS"))
+    reviewer = Flagged(inner, knowledge, space)
+    assert (await reviewer.review(about("prose"))).replacement == OTHER
+    assert inner.asked == []
+    # an answer that did not count is no reason to give the same again
+    assert (await reviewer.review(about("prose"), attempt=1)).decision == "PASS"
+    inner.going = None
+    await reviewer.review(about("prose"))
+    assert len(inner.asked) == 2
+    assert reviewer.digest != Flagged(says(Review(decision="PASS")), knowledge, space).digest

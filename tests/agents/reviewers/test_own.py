@@ -1,7 +1,7 @@
 """The student's own base under h* proposes, K's recipes say it in the target's actions."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -85,6 +85,66 @@ async def test_the_model_reads_h_star_and_is_told_what_the_steps_gave(
     assert isinstance(again, Opinion)
     assert again.usage.calls == 0
     assert len(model.requests) == 2
+
+
+ANSWER = call("final", answer=408)
+
+
+@pytest.mark.parametrize(
+    ("told", "replaced", "candidate", "decision", "replacement"),
+    [
+        # the rest of the quote, then the answer, whatever the student would do
+        ([LOOKUP, "34"], {0}, LOOKUP, "REPLACE", TIMES),
+        ([LOOKUP, "34"], {0}, TIMES, "PASS", None),
+        ([LOOKUP, "34", TIMES, "408"], {0}, LOOKUP, "REPLACE", ANSWER),
+        ([LOOKUP, "34", TIMES, "408"], {1}, ANSWER, "PASS", None),
+        # no review began anything
+        ([LOOKUP, "34"], (), LOOKUP, None, None),
+        ([], (), LOOKUP, None, None),
+        # the student went another way since, or a step failed
+        ([LOOKUP, "34", call("calculator", expression="1+1"), "2"], {0}, "?", None, None),
+        ([call("lookup", item="bed"), "7"], {0}, "?", None, None),
+        ([LOOKUP, "unknown item"], {0}, "?", None, None),
+    ],
+)
+async def test_what_a_review_began_is_seen_through_without_asking_again(
+    reviewer: OwnReviewer,
+    model: ScriptedModel,
+    about: About,
+    told: list[str],
+    replaced: Collection[int],
+    candidate: str,
+    decision: str | None,
+    replacement: str | None,
+) -> None:
+    await reviewer.review(about("?", prompt=PRICE))
+    said = await reviewer.follow(about(candidate, *told, prompt=PRICE, replaced=replaced))
+    assert len(model.requests) == 1
+    if decision is None:
+        assert said is None
+        return
+    assert isinstance(said, Opinion)
+    assert (said.decision, said.replacement) == (decision, replacement)
+    assert (said.asked, said.usage.made) == (False, 0)
+
+
+async def test_no_answer_is_made_of_the_last_result_unless_k_says_so(
+    model: ScriptedModel, optimized: Harness, knowledge: Knowledge, space: ActionSpace, about: About
+) -> None:
+    done = about("?", LOOKUP, "34", TIMES, "408", prompt=PRICE, replaced={0})
+    for without in ("hints", "guidance"):
+        silent = knowledge.model_copy(update={without: ()})
+        reviewer = OwnReviewer(model, optimized, silent, space)
+        await reviewer.review(about("?", prompt=PRICE))
+        assert await reviewer.follow(done) is None
+
+
+async def test_a_proposal_that_is_not_kept_is_asked_for_again_and_counts(
+    reviewer: OwnReviewer, about: About
+) -> None:
+    said = await reviewer.follow(about("?", LOOKUP, "34", prompt=PRICE, replaced={0}))
+    assert isinstance(said, Opinion)
+    assert (said.asked, said.usage.made, said.replacement) == (True, 1, TIMES)
 
 
 async def test_a_failed_step_is_told_as_what_the_tool_gave(
