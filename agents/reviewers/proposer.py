@@ -28,7 +28,7 @@ class Talk:
     """What the model has proposed and was told so far, and what asking it cost."""
 
     usage: Usage = field(default_factory=Usage)
-    told: list[tuple[Call, str]] = field(default_factory=list)
+    told: list[tuple[Call, str]] = field(default_factory=list[tuple[Call, str]])
 
 
 class Proposer:
