@@ -129,14 +129,16 @@ class Arm(Wire):
 
 
 class ReviewCounts(Wire):
-    """What reviewing came to: of `candidates` responses, those that a reviewer was asked about and
-    those that it replaced; attempts of its that did not count, and candidates that passed after
-    three of these. Calls and tokens are the reviewer's own. An episode that was run twice counts
+    """What reviewing came to: of `candidates` responses, those that a reviewer was asked about,
+    those that were replaced, and of these the ones that took no asking (`carried_on`: the rest of
+    what a review began); attempts that did not count, and candidates that passed after three of
+    these. Calls and tokens are the reviewer's own. An episode that was run twice counts
     once, but its cost twice."""
 
     candidates: int = 0
     reviewed: int = 0
     replaced: int = 0
+    carried_on: int = 0
     invalid_attempts: int = 0
     given_up: int = 0
     calls: int = 0

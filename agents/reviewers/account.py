@@ -16,6 +16,7 @@ def count_reviews(entries: Iterable[JsonObject], *, review: str | None = None) -
         candidates=len(latest),
         reviewed=sum(bool(entry["asked"]) for entry in latest),
         replaced=sum(entry["decision"] == "REPLACE" for entry in latest),
+        carried_on=sum(e["decision"] == "REPLACE" and not e["asked"] for e in latest),
         invalid_attempts=sum(_length(entry["faults"]) for entry in latest),
         given_up=sum(_length(entry["faults"]) == entry["attempts"] for entry in latest),
         calls=sum(_whole(entry["calls"]) for entry in mine),

@@ -43,16 +43,23 @@ def reviews(runs: Sequence[Summary]) -> Table:
     rows = [
         (
             run.seed, r.reviewer, r.served or "–", r.candidates, _part(r.reviewed, r.candidates),
-            _part(r.replaced, r.candidates), r.invalid_attempts, r.given_up, r.calls, r.tokens,
+            _part(r.replaced, r.candidates), r.carried_on, r.invalid_attempts, r.given_up,
+            r.calls, r.tokens,
         )
         for run in runs
         for r in run.reviews
     ]  # fmt: skip
     header = (
-        "seed", "reviewer", "for", "responses", "reviewed", "replaced", "invalid attempts",
-        "given up", "calls", "tokens",
+        "seed", "reviewer", "for", "responses", "reviewed", "replaced", "carried on",
+        "invalid attempts", "given up", "calls", "tokens",
     )  # fmt: skip
-    return Table("reviews", header, rows)
+    note = (
+        "reviewed: a reviewer was asked; carried on: replaced without asking, as the rest of what "
+        "an earlier review of the episode began."
+    )
+    return Table(
+        "reviews", header, rows, note if any(r.carried_on for s in runs for r in s.reviews) else ""
+    )
 
 
 def _pattern(seed: int, line: Recovery) -> Sequence[object]:

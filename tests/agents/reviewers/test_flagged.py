@@ -4,9 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from evener.agents.models.scripted import ScriptedModel
 from evener.agents.reviewers.account import count_reviews
 from evener.agents.reviewers.flagged import Flagged
+from evener.agents.reviewers.own import OwnReviewer
 from evener.agents.reviewers.space import ActionSpace
+from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.wire import Review, ReviewRequest
 
@@ -38,6 +41,7 @@ async def test_only_flagged_candidates_reach_the_reviewer_and_the_log_says_which
     assert entries[0]["hint_faults"]
     counts = count_reviews(entries)
     assert (counts.candidates, counts.reviewed, counts.replaced) == (4, 2, 2)
+    assert counts.carried_on == 0
     # an episode that was run again counts once
     assert count_reviews([*entries, *entries]).candidates == 4
     assert count_reviews(entries, review="another").candidates == 0
@@ -84,3 +88,29 @@ async def test_a_reviewer_goes_on_with_what_it_began_before_anything_flags(
     await reviewer.review(about("prose"))
     assert len(inner.asked) == 2
     assert reviewer.digest != Flagged(says(Review(decision="PASS")), knowledge, space).digest
+
+
+async def test_what_was_replaced_without_asking_is_counted_apart(
+    shop: Callable[..., Any],
+    optimized: Harness,
+    knowledge: Knowledge,
+    space: ActionSpace,
+    about: About,
+) -> None:
+    """A price: the look-up takes one review, its product and the answer none."""
+    prompt = "Julia orders 12 pieces of red lamp. What is the total price?"
+    quote = {"name": "quote", "arguments": {"item": "red lamp", "quantity": 12}}
+    base = ScriptedModel(lambda _: json.dumps(quote))
+    reviewer = Flagged(OwnReviewer(base, optimized, knowledge, space), knowledge, space)
+    told: list[str] = []
+    async with shop([], reviewer) as here:
+        for result in ("34", "408", ""):
+            request = about("prose", *told, prompt=prompt, replaced={0, 1}).model_copy(
+                update={"review": reviewer.digest}
+            )
+            given = await here.bus.ask("harnessing", request, Review)
+            told += [str(given.replacement), result]
+        counts = count_reviews(here.reviews)
+    assert [json.loads(text)["name"] for text in told[::2]] == ["lookup", "calculator", "final"]
+    assert (counts.candidates, counts.reviewed, counts.replaced, counts.carried_on) == (3, 1, 3, 2)
+    assert counts.calls == len(base.requests) == 1
