@@ -141,7 +141,7 @@ class Episode:
             sampling=Sampling(
                 temperature=self.key.temperature,
                 max_tokens=loop.max_reply_tokens,
-                seed=turn_seed(self.seed, self.key.attempt, self.turn),
+                seed=turn_seed(self.seed, self.key.task, self.key.attempt, self.turn),
                 stop=loop.stop,
             ),
         )
@@ -256,7 +256,9 @@ def _hook_path(stage: Stage, name: str) -> str:
     return f"middleware.hooks.{stage}[{name}]"
 
 
-def turn_seed(seed: int, attempt: int, turn: int) -> int:
-    """The seed of one reply: a function of the episode's seed, its attempt and the turn; 31 bits"""
-    data = hashlib.sha256(f"{seed}:{attempt}:{turn}".encode()).digest()
+def turn_seed(seed: int, task: str, attempt: int, turn: int) -> int:
+    """The seed of one reply, 31 bits: a function of the episode's seed, its task, its attempt and
+    the turn. Tasks do not share their noise, or a figure over many would rest on one draw; two
+    harnesses or two models on one task do, so that what differs between them is theirs."""
+    data = hashlib.sha256(f"{seed}:{task}:{attempt}:{turn}".encode()).digest()
     return int.from_bytes(data[:4], "big") & 0x7FFFFFFF

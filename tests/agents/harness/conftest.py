@@ -169,8 +169,9 @@ async def play_episode(
     attempt: int = 0,
     screen: str | None = None,
     sits: "type[Desk] | None" = None,
+    named: str = "t1",
 ) -> Played:
-    task = Task(id="t1", split=Split.MINE, kind="calc", prompt=question)
+    task = Task(id=named, split=Split.MINE, kind="calc", prompt=question)
     desk, student = (sits or Desk)(task, answer, faults, screen), Student(lines)
     key = make_key(harness, task, attempt=attempt)
     trajectory = await run_episode(desk, task, harness, student, key=key, sampling_seed=key.seed)

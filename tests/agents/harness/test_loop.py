@@ -242,6 +242,18 @@ async def test_each_turn_has_its_own_seed_and_each_attempt_others(harness: Any, 
     assert not set(seeds) & {r.sampling.seed for r in other.student.requests}
 
 
+async def test_tasks_share_no_noise_and_harnesses_on_one_task_do(harness: Any, play: Any) -> None:
+    here = await play(harness(), [CALC, FINAL])
+    there = await play(harness(), [CALC, FINAL], named="t2")
+    lighter = await play(harness().model_copy(update={"name": "other"}), [CALC, FINAL])
+    first, second, third = (
+        [request.sampling.seed for request in played.student.requests]
+        for played in (here, there, lighter)
+    )
+    assert not set(first) & set(second)
+    assert first == third
+
+
 async def test_half_a_surrogate_pair_of_a_student_can_be_stored(harness: Any, play: Any) -> None:
     played = await play(harness(), ["so \ud83d it is", FINAL])
     played.trajectory.model_dump_json().encode("utf-8")
