@@ -104,7 +104,8 @@ class DistillConfig(Wire):
     `reviewer` says what the student's responses are held against: `own` is its base under
     `optimized`, `recipe` rules, `model` the model of `reviewer_model` reading K, `passthrough`
     nobody. `review = "flagged"` asks only where a hint fires or the mean log-probability of the
-    response is under `threshold`. K is `adapted` from `optimized`, `empty`, or a YAML file.
+    response is under `threshold`, and only while fewer than `most_replaced` responses of the
+    episode are the reviewer's. K is `adapted` from `optimized`, `empty`, or a YAML file.
     Recovery is measured on `replicate_tasks` tasks (0: not at all), sampled at `temperature`;
     `control` trains a second student on the action format alone.
     """
@@ -114,6 +115,7 @@ class DistillConfig(Wire):
     reviewer: Literal["own", "recipe", "model", "passthrough"] = "own"
     review: Literal["always", "flagged"] = "always"
     threshold: float | None = Field(default=None, le=0)
+    most_replaced: int | None = Field(default=None, ge=1)
     reviewer_model: RoleModel = RoleModel()
     knowledge: str = "adapted"
     replicate_tasks: int = Field(default=120, ge=0)

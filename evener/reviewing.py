@@ -28,7 +28,13 @@ def choose_reviewer(
     reviewer = _reviewer(settings, base, optimized, knowledge, space, reader)
     if settings.review == "always" or settings.reviewer == "passthrough":
         return reviewer
-    return Flagged(reviewer, knowledge, space, threshold=settings.threshold)
+    return Flagged(
+        reviewer,
+        knowledge,
+        space,
+        threshold=settings.threshold,
+        most_replaced=settings.most_replaced,
+    )
 
 
 def _reviewer(

@@ -29,7 +29,9 @@ class Follows(Protocol):
 
 class Flagged:
     """`reviewer` on flagged candidates alone. `hints` are those that flag (None: all of K's);
-    `threshold` is a mean log-probability of the candidate's tokens (None: it flags nothing)."""
+    `threshold` is a mean log-probability of the candidate's tokens (None: it flags nothing). Once
+    `most_replaced` responses of an episode are the reviewer's, it is asked no more (None: always);
+    what it began goes on."""
 
     def __init__(
         self,
@@ -39,12 +41,14 @@ class Flagged:
         *,
         hints: Sequence[Hint] | None = None,
         threshold: float | None = None,
+        most_replaced: int | None = None,
     ) -> None:
         self._reviewer = reviewer
         self.knowledge = knowledge
         self._space = space
         self._hints = knowledge.hints if hints is None else tuple(hints)
         self._threshold = threshold
+        self._most_replaced = most_replaced
 
     @property
     def name(self) -> str:
@@ -53,7 +57,7 @@ class Flagged:
 
     @property
     def digest(self) -> str:
-        """Over the reviewer, K, the hints that flag and the threshold."""
+        """Over the reviewer, K, what flags, and how often it is asked."""
         return digest(
             {
                 "reviewer": "flagged",
@@ -62,6 +66,7 @@ class Flagged:
                 "target": self._space.digest,
                 "hints": [hint.document() for hint in self._hints],
                 "threshold": self._threshold,
+                "most_replaced": self._most_replaced,
                 "follows": isinstance(self._reviewer, Follows),
             }
         )
@@ -72,6 +77,9 @@ class Flagged:
             going_on = await self._reviewer.follow(request)
             if going_on is not None:
                 return going_on
+        replaced = sum(message.origin == "reviewer" for message in request.visible)
+        if self._most_replaced is not None and replaced >= self._most_replaced:
+            return Opinion(decision="PASS", asked=False)
         fired = fire(request, self.knowledge, target=self._space.target, hints=self._hints)
         hints = tuple(said.hint for said in fired.said)
         flags = [*hints]

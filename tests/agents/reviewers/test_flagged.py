@@ -1,8 +1,10 @@
 """Flagged review calls the reviewer where a hint fires or the student was unsure, and says so."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
+
+import pytest
 
 from evener.agents.models.scripted import ScriptedModel
 from evener.agents.reviewers.account import count_reviews
@@ -64,9 +66,30 @@ def test_what_flags_is_part_of_the_reviewers_identity(
         Flagged(inner, knowledge, space).digest,
         Flagged(inner, knowledge, space, threshold=-1.0).digest,
         Flagged(inner, knowledge, space, hints=()).digest,
+        Flagged(inner, knowledge, space, most_replaced=1).digest,
         inner.digest,
     }
-    assert len(made) == 4
+    assert len(made) == 5
+
+
+@pytest.mark.parametrize(
+    ("most", "replaced", "asked"),
+    [(1, (), 1), (1, {1}, 0), (2, {1}, 1), (2, {0, 1}, 0), (None, {0, 1}, 1)],
+)
+async def test_once_enough_of_an_episode_is_the_reviewers_it_is_asked_no_more(
+    knowledge: Knowledge,
+    space: ActionSpace,
+    about: About,
+    says: Any,
+    most: int | None,
+    replaced: Collection[int],
+    asked: int,
+) -> None:
+    inner = says(Review(decision="REPLACE", replacement=OTHER))
+    reviewer = Flagged(inner, knowledge, space, most_replaced=most)
+    said = await reviewer.review(about("prose", LOOKUP, "7", LOOKUP, "7", replaced=replaced))
+    assert len(inner.asked) == asked
+    assert said.decision == ("REPLACE" if asked else "PASS")
 
 
 async def test_a_reviewer_goes_on_with_what_it_began_before_anything_flags(
