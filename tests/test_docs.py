@@ -367,9 +367,10 @@ def machine_paths(root: Path) -> Iterator[str]:
 
 
 def test_no_file_holds_a_path_of_somebody_s_machine() -> None:
-    assert [line for line in machine_paths(ROOT) if not line.startswith("tests/test_docs.py")] == []
+    assert list(machine_paths(ROOT)) == []
 
 
 def test_a_path_of_somebody_s_machine_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("see /home/somebody/evener and docs/work/x, http://a.b/home/c")
-    assert list(machine_paths(tmp_path)) == ["a.md: /home/somebody"]
+    home = "/".join(("", "home", "somebody"))  # in pieces, or this file would hold one
+    (tmp_path / "a.md").write_text(f"see {home}/evener and docs/work/x, http://a.b/home/c")
+    assert list(machine_paths(tmp_path)) == [f"a.md: {home}"]

@@ -124,12 +124,14 @@ class Seen:
             told = _RESULT.sub("", told)
             call = self._call_of(message)
             resolved = self._resolve(call) if call else None
-            executed = resolved.call if isinstance(resolved, Resolved) else None
-            refused = "no call that can be read" if resolved is None else ""
-            if isinstance(resolved, CallRefused):
-                refused = resolved.detail
             by = message.origin == "reviewer"
-            yield Made(message.content, executed, refused, told, reviewed=by)
+            match resolved:
+                case Resolved():
+                    yield Made(message.content, resolved.call, "", told, by)
+                case CallRefused():
+                    yield Made(message.content, None, resolved.detail, told, by)
+                case None:
+                    yield Made(message.content, None, "no call that can be read", told, by)
 
     def _call_of(self, message: Message) -> Call | None:
         if message.calls:

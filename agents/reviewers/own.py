@@ -78,12 +78,10 @@ class OwnReviewer:
         seen = Seen(request, self.knowledge, self._space.runtime)
         thought = await self._think(seen, attempt)
         fired = fire(request, self.knowledge, target=self._space.target)
-        step = thought.step
-        if step is not None and seen.call is not None and signature(step) == signature(seen.call):
-            step = None
+        text = self._instead(thought.step, seen)
         return Opinion(
-            decision="PASS" if step is None else "REPLACE",
-            replacement=None if step is None else self._space.write(step),
+            decision="PASS" if text is None else "REPLACE",
+            replacement=text,
             reason=thought.reason,
             hints=tuple(said.hint for said in fired.said),
             hint_faults=fired.faults,
@@ -102,16 +100,24 @@ class OwnReviewer:
         step = await self._carried_on(seen, talk)
         if step is None:
             return None
-        passes = seen.call is not None and signature(step) == signature(seen.call)
+        text = self._instead(step, seen)
         return Opinion(
-            decision="PASS" if passes else "REPLACE",
-            replacement=None if passes else self._space.write(step),
+            decision="PASS" if text is None else "REPLACE",
+            replacement=text,
             reason="carried on",
             asked=talk.usage.made > 0,  # a proposal that was no longer kept
             usage=talk.usage,
         )
 
+    def _instead(self, step: Call | None, seen: Seen) -> str | None:
+        """The step as a response, None where there is none or the candidate is it."""
+        if step is None or (seen.call is not None and signature(step) == signature(seen.call)):
+            return None
+        return self._space.write(step)
+
     async def _carried_on(self, seen: Seen, talk: Talk) -> Call | None:
+        """The step after what was executed since a reviewer wrote last. The proposals up to there
+        were asked for when it did."""
         executed = seen.executed
         begun = max((i for i, made in enumerate(executed) if made.reviewed), default=None)
         if begun is None:

@@ -57,9 +57,8 @@ def reviews(runs: Sequence[Summary]) -> Table:
         "reviewed: a reviewer was asked; carried on: replaced without asking, as the rest of what "
         "an earlier review of the episode began."
     )
-    return Table(
-        "reviews", header, rows, note if any(r.carried_on for s in runs for r in s.reviews) else ""
-    )
+    shown = any(r.carried_on for run in runs for r in run.reviews)
+    return Table("reviews", header, rows, note if shown else "")
 
 
 def _pattern(seed: int, line: Recovery) -> Sequence[object]:
