@@ -157,7 +157,7 @@ def _settled(said: Review, candidate: str) -> Review:
     """What the student's side is told: no reason, and a replacement only where it changes
     something."""
     text = (said.replacement or "").strip()
-    if said.decision == "PASS" or text == candidate:
+    if said.decision == "PASS" or text == candidate.strip():
         return Review(decision="PASS")
     return Review(decision="REPLACE", replacement=text)
 

@@ -8,13 +8,14 @@ stays behind: the episode sees one response, and whose it is.
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from evener.protocols.error import HarnessError
+from evener.protocols.harness import Harness
 from evener.protocols.message import Message, Origin
 from evener.protocols.model import ModelRef, Reply, Request, StopReason
 from evener.protocols.port import Model
 from evener.protocols.wire import Review, ReviewRequest
 
 MOST_REPLACEMENTS = 5
-MOST_TURNS = 40
 VISIBLE: frozenset[Origin] = frozenset({"observation", "hook", "student", "reviewer"})
 
 Ask: TypeAlias = Callable[[ReviewRequest], Awaitable[Review]]
@@ -57,6 +58,7 @@ class Reviewed:
                 candidate=reply.text,
                 turn=turn,
                 mean_logprob=reply.mean_logprob,
+                replaced=self._replaced,
                 episode=self._episode,
             )
         )
@@ -89,3 +91,21 @@ def visible(messages: tuple[Message, ...]) -> tuple[Message, ...]:
         for message in messages
         if message.origin in VISIBLE
     )
+
+
+def check_reviewable(harness: Harness) -> None:
+    """Raises HarnessError for a harness whose responses cannot be reviewed: native calls are no
+    text, and of the ballots of a vote none is the episode."""
+    where = f"harness {harness.name}, middleware"
+    if harness.middleware.protocol.format == "native":
+        raise HarnessError(
+            "responses of the native protocol cannot be reviewed: their calls are no text",
+            where=f"{where}.protocol.format",
+            remedy="review under a harness whose protocol is json or hermes",
+        )
+    if harness.middleware.loop.votes > 1:
+        raise HarnessError(
+            "the ballots of a vote cannot be reviewed: they are one episode",
+            where=f"{where}.loop.votes",
+            remedy="review under a harness that answers once",
+        )

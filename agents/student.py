@@ -14,9 +14,9 @@ from evener.agents.bus import Peer, answers
 from evener.agents.harness.loop import run_episode
 from evener.agents.hosted import trained
 from evener.agents.plan import derive
-from evener.agents.reviewed import MOST_TURNS, Reviewed
+from evener.agents.reviewed import Reviewed, check_reviewable
 from evener.agents.rollouts import together
-from evener.protocols.error import HarnessError, ModelError
+from evener.protocols.error import ModelError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef, Reply, Request
 from evener.protocols.port import Environment, Model, Store
@@ -33,6 +33,8 @@ from evener.protocols.wire import (
 
 HARNESSING = "harnessing"
 """The peer that reviews."""
+MOST_TURNS = 40
+"""Of an episode under review."""
 
 
 class Limited:
@@ -167,18 +169,7 @@ class Student(Peer):
         self, model: Model, message: RolloutRequest, harness: Harness, *, episode: str
     ) -> Reviewed:
         """The model for one episode, reviewed by the reviewer that the request names."""
-        if harness.middleware.loop.votes > 1:
-            raise HarnessError(
-                "the ballots of a vote cannot be reviewed: they are one episode",
-                where=f"harness {harness.name}, middleware.loop.votes",
-                remedy="review under a harness that answers once",
-            )
-        if harness.middleware.protocol.format == "native":
-            raise HarnessError(
-                "responses of the native protocol cannot be reviewed: their calls are no text",
-                where=f"harness {harness.name}, middleware.protocol.format",
-                remedy="review under a harness whose protocol is json or hermes",
-            )
+        check_reviewable(harness)
 
         async def ask(request: ReviewRequest) -> Review:
             return await self.ask(HARNESSING, request, Review)

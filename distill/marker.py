@@ -5,7 +5,7 @@ made once, from K, both harnesses and the record of reviews, and every row is he
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
@@ -53,20 +53,15 @@ def markers_of(
     target: Harness,
     *,
     reviews: Iterable[JsonObject] = (),
-    public: Sequence[str] = (),
 ) -> Markers:
-    """The markers of K and of the log's entries `review`. What the target or a text of `public`
-    says too is no secret."""
+    """The markers of K and of the log's entries `review`. What the target says too is no
+    secret."""
     offered = {tool.name for tool in target.tools}
     entries = list(reviews)
     reasons = [reason for e in entries if isinstance(reason := e.get("reason"), str) and reason]
     secret = {run for text in (*_texts_of(knowledge), *reasons) for run in _runs_of(text)}
     sizes = frozenset(map(len, secret))
-    known = {
-        run
-        for text in (*_strings(target.document()), *public)
-        for run in _windows(tokens(text), sizes)
-    }
+    known = {run for text in _strings(target.document()) for run in _windows(tokens(text), sizes)}
     return Markers(
         tools=tuple(tool.name for tool in optimized.tools if tool.name not in offered),
         runs=tuple(sorted(secret - known)),

@@ -21,7 +21,7 @@ COVERAGE = 0.9
 
 # A task's episodes of replicate B: for each arm how many show the pattern, offer the occasion, are.
 Unit: TypeAlias = tuple[int, ...]
-BASE, OPTIMISED, DISTILLED, CONTROL = 0, 3, 6, 9
+BASE, OPTIMIZED, DISTILLED, CONTROL = 0, 3, 6, 9
 WIDTH = 12
 EMPTY: Unit = (0,) * WIDTH
 
@@ -65,13 +65,13 @@ def points(seen: Seen) -> tuple[float, float]:
     """The paper's figure and the corrected one on a pattern's support, of any size and without
     bounds; not a number where there is none."""
     units = _units(seen, support(seen.chosen_base, seen.chosen_optimized))
-    whole = _run_in(units, BASE, OPTIMISED, DISTILLED)
+    whole = _run_in(units, BASE, OPTIMIZED, DISTILLED)
     return _shown(_sums(units.values()), DISTILLED), _ratio(_sums(whole.values()), DISTILLED)
 
 
 def _line(head: Recovery, units: dict[str, Unit], *, controlled: bool, seed: int) -> Recovery:
     """The figures of one pattern with enough support."""
-    whole = list(_run_in(units, BASE, OPTIMISED, DISTILLED).values())
+    whole = list(_run_in(units, BASE, OPTIMIZED, DISTILLED).values())
     notes: list[str] = []
     coverage = len(whole) / head.support
     if coverage < COVERAGE:
@@ -82,7 +82,7 @@ def _line(head: Recovery, units: dict[str, Unit], *, controlled: bool, seed: int
     return head.model_copy(
         update={
             "base": _none(_rate(sums, BASE)),
-            "with_harness": _none(_rate(sums, OPTIMISED)),
+            "with_harness": _none(_rate(sums, OPTIMIZED)),
             "distilled": _none(_rate(sums, DISTILLED)),
             "control": _none(_rate(_sums(units.values()), CONTROL)) if controlled else None,
             "paper": paper.value if paper else None,
@@ -113,7 +113,7 @@ def _corrected(units: Sequence[Unit], *, seed: int) -> tuple[Interval | None, st
     """The corrected figure, or why there is none. What h* itself does on the support must be clear
     of nothing in replicate B: a ratio over what may be zero has no bounds (Fieller 1954)."""
     sums = _sums(units)
-    base, dressed, distilled = (_rate(sums, arm) for arm in (BASE, OPTIMISED, DISTILLED))
+    base, dressed, distilled = (_rate(sums, arm) for arm in (BASE, OPTIMIZED, DISTILLED))
     for rate, arm in ((base, "base + h"), (dressed, "base + h*"), (distilled, "distilled + h")):
         if isnan(rate):
             return None, f"{arm} never has the occasion in replicate B"
@@ -153,12 +153,12 @@ def _means(counted: Sequence[tuple[Recovery, dict[str, Unit]]], *, seed: int) ->
     return RecoveryMeans(
         paper=mean(all_units, lambda sums: _shown(sums, DISTILLED)),
         recovered=mean(
-            [_run_in(u, BASE, OPTIMISED, DISTILLED) for u in clear],
+            [_run_in(u, BASE, OPTIMIZED, DISTILLED) for u in clear],
             lambda sums: _ratio(sums, DISTILLED),
         ),
         control_paper=mean(all_units, lambda s: _shown(s, CONTROL)) if controlled else none,
         control_recovered=mean(
-            [_run_in(u, BASE, OPTIMISED, CONTROL) for u in clear], lambda s: _ratio(s, CONTROL)
+            [_run_in(u, BASE, OPTIMIZED, CONTROL) for u in clear], lambda s: _ratio(s, CONTROL)
         )
         if controlled
         else none,
@@ -190,8 +190,9 @@ def _mean(
     if not values(rows):
         return MeanFigure()
     value, low, high, n = bootstrap(rows, mean, seed=seed)
-    if low == high and 0 <= value <= 1:  # nothing varies, which is no certainty
-        _, low, high, _ = wilson(round(value * n), n)
+    if low == high:  # nothing varies, which is no certainty
+        like = wilson(round(min(max(value, 0.0), 1.0) * n), n)
+        low, high = min(value, like.low), max(value, like.high)
     return MeanFigure(patterns=len(values(rows)), value=value, low=low, high=high)
 
 
@@ -203,7 +204,7 @@ def _run_in(units: dict[str, Unit], *arms: int) -> dict[str, Unit]:
 def _units(seen: Seen, tasks: Sequence[str]) -> dict[str, Unit]:
     """Replicate B by task of the support."""
     counted = {task: list(EMPTY) for task in tasks}
-    arms = {BASE: seen.base, OPTIMISED: seen.optimized, DISTILLED: seen.distilled}
+    arms = {BASE: seen.base, OPTIMIZED: seen.optimized, DISTILLED: seen.distilled}
     for at, sighted in (*arms.items(), (CONTROL, seen.control or ())):
         for task, shows, applies in sighted:
             if task in counted:
@@ -230,7 +231,7 @@ def _shown(sums: Unit, arm: int) -> float:
 
 
 def _gain(sums: Unit) -> float:
-    return _rate(sums, OPTIMISED) - _rate(sums, BASE)
+    return _rate(sums, OPTIMIZED) - _rate(sums, BASE)
 
 
 def _ratio(sums: Unit, arm: int) -> float:

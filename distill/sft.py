@@ -16,7 +16,7 @@ from evener.agents.models.local.adapter import CONFIG
 from evener.agents.models.local.library import library
 from evener.agents.models.local.weights import quiet_bars, resolve_dtype
 from evener.distill.loss import RowLoss, prove
-from evener.distill.mask import labels
+from evener.distill.mask import IGNORED, labels
 from evener.distill.spec import Stepped, TrainSpec
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _trainer_class(*, shared: bool, precision: str, device: str) -> Any:
             lengths = inputs["attention_mask"].sum(1).tolist()
             ids = [row[:n] for row, n in zip(inputs["input_ids"].tolist(), lengths, strict=True)]
             goals = [row[:n] for row, n in zip(inputs["labels"].tolist(), lengths, strict=True)]
-            count = sum(label != -100 for row in goals for label in row)
+            count = sum(label != IGNORED for row in goals for label in row)
             total = torch.zeros((), device=self.args.device)
             passes = RowLoss(model, self.pass_tokens).passes(ids, goals)
             while True:

@@ -19,6 +19,7 @@ from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.models.vllm.settings import VllmSettings
 from evener.agents.plan import Plan
 from evener.agents.record.run import RunFolder
+from evener.agents.reviewed import MOST_REPLACEMENTS
 from evener.distill.settings import ExternalSettings, SftSettings
 from evener.protocols.digest import JsonObject, Wire, canonical
 from evener.protocols.error import ConfigError, RunError
@@ -115,7 +116,7 @@ class DistillConfig(Wire):
     reviewer: Literal["own", "recipe", "model", "passthrough"] = "own"
     review: Literal["always", "flagged"] = "always"
     threshold: float | None = Field(default=None, le=0)
-    most_replaced: int | None = Field(default=None, ge=1)
+    most_replaced: int | None = Field(default=None, ge=1, lt=MOST_REPLACEMENTS)
     reviewer_model: RoleModel = RoleModel()
     knowledge: str = "adapted"
     replicate_tasks: int = Field(default=120, ge=0)

@@ -7,8 +7,9 @@ from pathlib import Path
 from evener.adapt import adapted
 from evener.agents.pattern.background import Background, published
 from evener.agents.plan import derive
+from evener.agents.reviewed import check_reviewable
 from evener.choose import check_training, choose_environment, choose_harness
-from evener.config import DistillConfig, RunConfig
+from evener.config import DistillConfig, RoleModel, RunConfig
 from evener.contender import check_named, named_harness
 from evener.enough import draw
 from evener.parts import Parts
@@ -50,6 +51,7 @@ def wanted(config: RunConfig) -> DistillConfig:
             remedy='use "lora", or "external"',
         )
     _heeded(config)
+    _read(config.distill)
     return config.distill
 
 
@@ -58,6 +60,7 @@ def _heeded(config: RunConfig) -> None:
     default = RunConfig()
     given, usual = config.plan, default.plan
     idle = {
+        "harness.start": config.harness.start != default.harness.start,
         "critic": config.critic != default.critic,
         "gate": config.gate != default.gate,
         "plan.rounds": given.rounds != usual.rounds,
@@ -74,9 +77,20 @@ def _heeded(config: RunConfig) -> None:
             )
 
 
+def _read(settings: DistillConfig) -> None:
+    """ConfigError for a reviewer's model where the reviewer is none."""
+    if settings.reviewer != "model" and settings.reviewer_model != RoleModel():
+        raise ConfigError(
+            f"the reviewer {settings.reviewer!r} asks no such model",
+            where="distill.reviewer_model",
+            remedy='leave it out, or set distill.reviewer = "model"',
+        )
+
+
 async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     """Raises UserError for anything in the configuration that cannot be used: names, files, a
-    harness for another environment, a K that does not fit, too few tasks."""
+    harness for another environment, a target that cannot be reviewed, a K that does not fit, too
+    few tasks."""
     settings = wanted(config)
     check_training(config)
     environment = parts.environment or choose_environment(config)
@@ -88,6 +102,7 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     named |= {config.harness.arms[name]: harness for name, harness in arms.items()}
     for spec, harness in named.items():
         check_named(spec, harness, background.actions)
+    check_reviewable(target)
     draw(
         environment,
         {

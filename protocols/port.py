@@ -201,7 +201,7 @@ class Reviewer(Protocol):
 
     @property
     def name(self) -> str:
-        """`passthrough`, `recipe`, or the model that reviews."""
+        """What it is (`passthrough`, `recipe`, `own`, `flagged`) and its model, for people."""
         ...
 
     @property

@@ -129,11 +129,13 @@ class Arm(Wire):
 
 
 class ReviewCounts(Wire):
-    """What reviewing came to: of `candidates` responses, those that a reviewer was asked about,
-    those that were replaced, and of these the ones that took no asking (`carried_on`: the rest of
-    what a review began); attempts that did not count, and candidates that passed after three of
-    these. Calls and tokens are the reviewer's own. An episode that was run twice counts
-    once, but its cost twice."""
+    """What reviewing came to: of `candidates` responses (of an episode those up to its last
+    replacement that is allowed; what comes after passes unseen), those that a reviewer was asked
+    about, those that were replaced, and of these the ones that took no asking (`carried_on`: the
+    rest of what a review began); attempts that did not count, and candidates that passed after
+    three of these. Calls and tokens are the reviewer's own: a reply that it still had in memory
+    costs nothing, one that a run gone on with looks up costs again. An episode that was run twice
+    counts once, but its cost twice."""
 
     candidates: int = 0
     reviewed: int = 0
@@ -191,12 +193,13 @@ class Recovery(Wire):
     """How far the distilled student shows a pattern of the harness that was taken off.
 
     `support` counts the tasks where, in replicate A, base + h* shows the pattern and base + h does
-    not. All else is of replicate B on these tasks. `base`, `with_harness`, `distilled` and
-    `control` (trained on the action format alone) are rates among the episodes that offer the
-    occasion. `paper` is the share of the support where distilled + h shows the pattern; `recovered`
-    the corrected figure (distilled - base) / (with_harness - base), with `low` and `high`.
-    `group` is the pattern that stands for this one, whose support is nearly the same; `note` says
-    why a figure is missing. `coverage` is the share of the support that was run in all arms.
+    not. All else is of replicate B on these tasks. `base`, `with_harness` and `distilled` are rates
+    among the episodes that offer the occasion, over tasks that were run in all three; `control`
+    (trained on the action format alone) is one over the tasks that it was run on. `paper` is the
+    share of the support where distilled + h shows the pattern; `recovered` the corrected figure
+    (distilled - base) / (with_harness - base), with `low` and `high`. `group` is the pattern that
+    stands for this one, whose support is nearly the same; `note` says why a figure is missing.
+    `coverage` is the share of the support that was run in all arms.
     """
 
     pattern: str

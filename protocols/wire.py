@@ -129,8 +129,9 @@ class ModelServed(Wire):
 
 class ReviewRequest(Wire):
     """All that a reviewer may see: the task's prompt, the visible trajectory (no system text, no
-    worked examples), the candidate, and how sure the student was of it. `review` names the reviewer
-    to ask; `episode` and `turn` are for the record alone."""
+    worked examples), the candidate, how sure the student was of it, and how many responses of the
+    episode were replaced before (`visible` may show fewer, where a context window is short).
+    `review` names the reviewer to ask; `episode` and `turn` are for the record alone."""
 
     review: str
     prompt: str
@@ -138,6 +139,7 @@ class ReviewRequest(Wire):
     candidate: str
     turn: int
     mean_logprob: float | None = None
+    replaced: int = 0
     episode: str = ""
 
 

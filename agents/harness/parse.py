@@ -16,10 +16,12 @@ from evener.agents.harness.strict import CLOSE, Unread, strict_calls, too_many
 from evener.protocols.event import Parsed, ParseFailed, Repair
 from evener.protocols.harness import Harness
 from evener.protocols.message import Call
-from evener.protocols.model import Reply, StopReason
+from evener.protocols.model import ModelRef, Reply, StopReason
 
 FORMATS_OF_SEVERAL = ("hermes", "native")
 LONGEST_IGNORED = 400
+
+_NOBODY = ModelRef(base="nobody", revision="")
 
 # a call with nothing but these around it is itself written by the letter
 _AROUND: frozenset[Repair] = frozenset({"text", "fence", "tags", "python_tag"})
@@ -66,6 +68,18 @@ def read_reply(
         repairs=read.repairs,
         ignored=read.ignored[:LONGEST_IGNORED],
     )
+
+
+def read_text(
+    text: str, harness: Harness, offered: Sequence[str], *, strict: bool | None = None
+) -> Parsed | ParseFailed:
+    """What a text says, as a whole reply of whomever."""
+    return read_reply(Reply(text=text, model=_NOBODY), harness, offered, strict=strict)
+
+
+def first_call(reading: Parsed | ParseFailed) -> Call | None:
+    """The first call that was read, None where there is none."""
+    return next(iter(reading.calls), None) if isinstance(reading, Parsed) else None
 
 
 def admits_several(harness: Harness) -> bool:

@@ -24,8 +24,6 @@ from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Hint, Knowledge, Omission, Recipe
 from evener.protocols.port import ActionSpec
 
-__all__ = ["adapt", "covered"]
-
 
 def adapt(optimized: Harness, target: Harness, background: Background) -> Knowledge:
     """K of h* for h. Raises HarnessError where one of them is not fit for the environment."""

@@ -7,15 +7,12 @@ the variables of the hint's text, or nothing. A hint that fails is recorded and 
 from collections.abc import Sequence
 
 from evener.agents.harness import template
-from evener.agents.harness.runtime import prepare
 from evener.agents.knowledge.rules.rule import AnyRule
 from evener.agents.knowledge.rules.table import RULES
 from evener.agents.knowledge.seen import Seen
 from evener.protocols.digest import Wire
 from evener.protocols.error import HarnessError
-from evener.protocols.harness import Harness
-from evener.protocols.knowledge import Hint, Knowledge
-from evener.protocols.wire import ReviewRequest
+from evener.protocols.knowledge import Hint
 
 
 class Said(Wire):
@@ -33,24 +30,23 @@ class Fired(Wire):
     faults: tuple[str, ...] = ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The hints that found something."""
+        return tuple(one.hint for one in self.said)
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The texts, each once."""
         return tuple(dict.fromkeys(one.text for one in self.said))
 
 
 def fire(
-    request: ReviewRequest,
-    knowledge: Knowledge,
-    *,
-    target: Harness,
-    hints: Sequence[Hint] | None = None,
-    rules: dict[str, AnyRule] = RULES,
+    seen: Seen, *, hints: Sequence[Hint] | None = None, rules: dict[str, AnyRule] = RULES
 ) -> Fired:
     """Ask K's hints (or only `hints`) about a candidate. Never raises for what a hint does."""
-    seen = Seen(request, knowledge, prepare(target))
     said: list[Said] = []
     faults: list[str] = []
-    for hint in knowledge.hints if hints is None else hints:
+    for hint in seen.knowledge.hints if hints is None else hints:
         try:
             text = _text(hint, seen, rules)
         except Exception as error:  # noqa: BLE001 - a broken hint must not end a run; it is recorded

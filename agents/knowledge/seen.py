@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from evener.agents.harness.parse import read_reply
+from evener.agents.harness.parse import first_call, read_text
 from evener.agents.harness.runtime import Runtime
 from evener.agents.harness.template import numbers
 from evener.agents.harness.tool import Resolved
@@ -17,10 +17,8 @@ from evener.protocols.digest import canonical
 from evener.protocols.event import CallRefused, Parsed, ParseFailed
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.message import Call, Message
-from evener.protocols.model import ModelRef, Reply
 from evener.protocols.wire import ReviewRequest
 
-_NOBODY = ModelRef(base="candidate", revision="")
 _RESULT = re.compile(r"</?tool_result>")
 _NUMBER = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
@@ -58,8 +56,7 @@ class Seen:
     @property
     def written(self) -> Call | None:
         """The candidate's first call as it is written, None where there is none."""
-        calls = self.reading.calls if isinstance(self.reading, Parsed) else ()
-        return calls[0] if calls else None
+        return first_call(self.reading)
 
     @cached_property
     def resolved(self) -> Resolved | CallRefused | None:
@@ -136,12 +133,10 @@ class Seen:
     def _call_of(self, message: Message) -> Call | None:
         if message.calls:
             return message.calls[0]
-        reading = self._read(message.content)
-        calls = reading.calls if isinstance(reading, Parsed) else ()
-        return calls[0] if calls else None
+        return first_call(self._read(message.content))
 
     def _read(self, text: str) -> Parsed | ParseFailed:
-        return read_reply(Reply(text=text, model=_NOBODY), self.target.harness, self.offered)
+        return read_text(text, self.target.harness, self.offered)
 
     def _resolve(self, call: Call) -> Resolved | CallRefused:
         return self.target.toolbox.resolve(call, self.offered, turn=self.request.turn)

@@ -6,14 +6,14 @@ rest of what a review began: a reviewer that can (`Follows`) sees its own propos
 asking its model again.
 """
 
-from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from evener.agents.knowledge.hints import fire
+from evener.agents.knowledge.seen import Seen
 from evener.agents.reviewers.opinion import Opinion, opinion
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import digest
-from evener.protocols.knowledge import Hint, Knowledge
+from evener.protocols.knowledge import Knowledge
 from evener.protocols.port import Reviewer
 from evener.protocols.wire import Review, ReviewRequest
 
@@ -23,13 +23,13 @@ class Follows(Protocol):
     """A reviewer that goes on with what it began in an episode."""
 
     async def follow(self, request: ReviewRequest) -> Review | None:
-        """Its word on the candidate at no new cost; None where nothing it began goes on."""
+        """Its word on the candidate; None where nothing it began goes on."""
         ...
 
 
 class Flagged:
-    """`reviewer` on flagged candidates alone. `hints` are those that flag (None: all of K's);
-    `threshold` is a mean log-probability of the candidate's tokens (None: it flags nothing). Once
+    """`reviewer` on flagged candidates alone: those of which a hint of K has something to say, and
+    those whose mean log-probability is under `threshold` (None: that flags nothing). Once
     `most_replaced` responses of an episode are the reviewer's, it is asked no more (None: always);
     what it began goes on."""
 
@@ -39,14 +39,12 @@ class Flagged:
         knowledge: Knowledge,
         space: ActionSpace,
         *,
-        hints: Sequence[Hint] | None = None,
         threshold: float | None = None,
         most_replaced: int | None = None,
     ) -> None:
         self._reviewer = reviewer
         self.knowledge = knowledge
         self._space = space
-        self._hints = knowledge.hints if hints is None else tuple(hints)
         self._threshold = threshold
         self._most_replaced = most_replaced
 
@@ -64,7 +62,6 @@ class Flagged:
                 "calls": self._reviewer.digest,
                 "knowledge": self.knowledge.digest(),
                 "target": self._space.digest,
-                "hints": [hint.document() for hint in self._hints],
                 "threshold": self._threshold,
                 "most_replaced": self._most_replaced,
                 "follows": isinstance(self._reviewer, Follows),
@@ -77,12 +74,10 @@ class Flagged:
             going_on = await self._reviewer.follow(request)
             if going_on is not None:
                 return going_on
-        replaced = sum(message.origin == "reviewer" for message in request.visible)
-        if self._most_replaced is not None and replaced >= self._most_replaced:
+        if self._most_replaced is not None and request.replaced >= self._most_replaced:
             return Opinion(decision="PASS", asked=False)
-        fired = fire(request, self.knowledge, target=self._space.target, hints=self._hints)
-        hints = tuple(said.hint for said in fired.said)
-        flags = [*hints]
+        fired = fire(Seen(request, self.knowledge, self._space.runtime))
+        flags = [*fired.names]
         sure = request.mean_logprob
         if self._threshold is not None and sure is not None and sure < self._threshold:
             flags.append(f"mean_logprob {sure:.3f}")
@@ -92,7 +87,7 @@ class Flagged:
         return said.model_copy(
             update={
                 "flag": ", ".join(flags),
-                "hints": tuple(dict.fromkeys((*hints, *said.hints))),
+                "hints": tuple(dict.fromkeys((*fired.names, *said.hints))),
                 "hint_faults": tuple(dict.fromkeys((*fired.faults, *said.hint_faults))),
             }
         )

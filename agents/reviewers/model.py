@@ -11,6 +11,7 @@ from evener.agents.harness.render import Menu, call_text
 from evener.agents.harness.shape import split_reasoning
 from evener.agents.knowledge.hints import Fired, fire
 from evener.agents.knowledge.render import prompt_of
+from evener.agents.knowledge.seen import Seen
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import digest
@@ -22,6 +23,7 @@ from evener.protocols.wire import Review, ReviewRequest
 
 AGAIN = 0.7
 """The temperature of an answer that is asked for again after an invalid one."""
+MAX_TOKENS = 512
 SHOWN = 200
 
 _TASK = """\
@@ -37,15 +39,12 @@ _FENCE = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
 
 
 class ModelReviewer:
-    """`model` with K as its prompt. An answer has at most `max_tokens` tokens."""
+    """`model` with K as its prompt. An answer has at most `MAX_TOKENS` tokens."""
 
-    def __init__(
-        self, model: Model, knowledge: Knowledge, space: ActionSpace, *, max_tokens: int = 512
-    ) -> None:
+    def __init__(self, model: Model, knowledge: Knowledge, space: ActionSpace) -> None:
         self.knowledge = knowledge
         self._model = model
         self._space = space
-        self._max_tokens = max_tokens
         tools = tuple(space.runtime.toolbox.tools.values())
         task = _TASK.format(example=_example(space), tools=Menu(tools))
         said = prompt_of(knowledge, target=space.target)
@@ -64,7 +63,7 @@ class ModelReviewer:
                 "reviewer": "model",
                 "model": self._model.ref.revision,
                 "prompt": self._system.content,
-                "max_tokens": self._max_tokens,
+                "max_tokens": MAX_TOKENS,
                 "knowledge": self.knowledge.digest(),
                 "target": self._space.digest,
             }
@@ -72,7 +71,7 @@ class ModelReviewer:
 
     async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
         """The model's word. Raises InfraError where it fails."""
-        fired = fire(request, self.knowledge, target=self._space.target)
+        fired = fire(Seen(request, self.knowledge, self._space.runtime))
         asked = Message(role="user", content=_question(request, fired))
         seed = int(digest([asked.content, attempt])[:7], 16)
         reply = await self._model.complete(
@@ -80,14 +79,14 @@ class ModelReviewer:
                 messages=(self._system, asked),
                 sampling=Sampling(
                     temperature=AGAIN if attempt else 0.0,
-                    max_tokens=self._max_tokens,
+                    max_tokens=MAX_TOKENS,
                     seed=seed if attempt else 0,
                 ),
             )
         )
         return read_review(reply).model_copy(
             update={
-                "hints": tuple(said.hint for said in fired.said),
+                "hints": fired.names,
                 "hint_faults": fired.faults,
                 "usage": reply.usage,
             }

@@ -9,8 +9,8 @@ PASS = Review(decision="PASS")
 class Opinion(Review):
     """A review, and its private side. `fault`: why no review could be read from the reviewer's
     answer; such an answer is invalid. `asked` False: nothing called for a review, and the candidate
-    passed at no cost. `hints` are those that fired, `hint_faults` those that failed, `usage` what
-    the reviewer's own model calls cost.
+    passed at no cost. `flag`: what called for it, where not all is reviewed. `hints` are those that
+    fired, `hint_faults` those that failed, `usage` what the reviewer's own model calls cost.
     """
 
     fault: str = ""

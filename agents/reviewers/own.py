@@ -6,12 +6,10 @@ multiplication once the price is on the table. What the steps give is told to it
 it. So a model that h* helps corrects the same model without it, and nobody else's skill comes in.
 """
 
-from dataclasses import dataclass
-
 from evener.agents.knowledge.hints import fire
 from evener.agents.knowledge.rules.number import ANSWER_DIFFERS
 from evener.agents.knowledge.seen import Seen, signature
-from evener.agents.reviewers.course import Course
+from evener.agents.reviewers.course import Course, Standing
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.procedure import answer_with_last_result, procedure_of, steps_done
 from evener.agents.reviewers.proposer import Proposer, Talk
@@ -21,7 +19,6 @@ from evener.protocols.error import ConfigError, HarnessError
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.message import Call
-from evener.protocols.model import Usage
 from evener.protocols.port import Model
 from evener.protocols.wire import Review, ReviewRequest
 
@@ -76,24 +73,25 @@ class OwnReviewer:
     async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
         """The next step of the model's proposal; PASS where it is the candidate, or none is."""
         seen = Seen(request, self.knowledge, self._space.runtime)
-        thought = await self._think(seen, attempt)
-        fired = fire(request, self.knowledge, target=self._space.target)
-        text = self._instead(thought.step, seen)
+        talk = Talk()
+        step, reason = await self._think(seen, talk, attempt)
+        fired = fire(seen)
+        text = self._instead(step, seen)
         return Opinion(
             decision="PASS" if text is None else "REPLACE",
             replacement=text,
-            reason=thought.reason,
-            hints=tuple(said.hint for said in fired.said),
+            reason=reason,
+            hints=fired.names,
             hint_faults=fired.faults,
-            usage=thought.usage,
+            usage=talk.usage,
         )
 
     async def follow(self, request: ReviewRequest) -> Review | None:
         """The next step of what an earlier review of the episode began: of a proposal that was
         being carried out, or, where K's guidance is through with such a task, the answer.
 
-        Nothing new is asked of the model. None where no review began anything, or the episode went
-        another way since.
+        The model is asked only for what it proposed before and is no longer kept. None where no
+        review began anything, or the episode went another way since.
         """
         seen = Seen(request, self.knowledge, self._space.runtime)
         talk = Talk()
@@ -124,10 +122,9 @@ class OwnReviewer:
             return None
         at = 0
         for _ in range(MOST_PROPOSALS):
-            call = await self._proposer.next(seen.request, talk, 0)
-            if call is None or not self._course.knows(call.name):
+            _, standing = await self._propose(seen, talk, at=at)
+            if standing is None:
                 return None
-            standing = self._course.standing(call, executed[at:], worked=seen.worked)
             at += standing.taken
             if at > begun:  # the one that the last replacement is a step of
                 if at < len(executed):
@@ -135,7 +132,6 @@ class OwnReviewer:
                 return self._answer(seen) if standing.over else standing.following
             if not standing.over:
                 return None
-            talk.told.append((call, standing.result))
         return None
 
     def _answer(self, seen: Seen) -> Call | None:
@@ -148,32 +144,31 @@ class OwnReviewer:
             return None
         return answer_with_last_result(left[0], seen)
 
-    async def _think(self, seen: Seen, attempt: int) -> "_Thought":
-        """Follow the proposals through what was executed, up to one that wants a step more."""
-        talk = Talk()
-        executed = seen.executed
+    async def _think(self, seen: Seen, talk: Talk, attempt: int) -> tuple[Call | None, str]:
+        """Follow the proposals through what was executed, up to one that wants a step more: the
+        step, if there is one, and why."""
         at = 0
         for _ in range(MOST_PROPOSALS):
-            call = await self._proposer.next(seen.request, talk, attempt)
+            call, standing = await self._propose(seen, talk, at=at, attempt=attempt)
             if call is None:
-                return _Thought(None, "the proposal is no call of its tools", talk.usage)
-            if not self._course.knows(call.name):
-                return _Thought(None, f"K has no recipe for {call.name}", talk.usage)
-            standing = self._course.standing(call, executed[at:], worked=seen.worked)
-            at += standing.taken
+                return None, "the proposal is no call of its tools"
+            if standing is None:
+                return None, f"K has no recipe for {call.name}"
             if not standing.over:
-                reason = f"proposed {signature(call)}"
-                if standing.following is None:
-                    reason = f"{reason}, which cannot be carried out"
-                return _Thought(standing.following, reason, talk.usage)
+                cannot = "" if standing.following else ", which cannot be carried out"
+                return standing.following, f"proposed {signature(call)}{cannot}"
+            at += standing.taken
+        return None, f"no new step in {MOST_PROPOSALS} proposals"
+
+    async def _propose(
+        self, seen: Seen, talk: Talk, *, at: int, attempt: int = 0
+    ) -> tuple[Call | None, Standing | None]:
+        """The next proposal, and where it stands among the calls executed from `at` on, which is
+        told to the model once it is over. No standing where K cannot carry it out."""
+        call = await self._proposer.next(seen.request, talk, attempt)
+        if call is None or not self._course.knows(call.name):
+            return call, None
+        standing = self._course.standing(call, seen.executed[at:], worked=seen.worked)
+        if standing.over:
             talk.told.append((call, standing.result))
-        return _Thought(None, f"no new step in {MOST_PROPOSALS} proposals", talk.usage)
-
-
-@dataclass(frozen=True)
-class _Thought:
-    """The step it comes to, if there is one, and why."""
-
-    step: Call | None
-    reason: str
-    usage: Usage
+        return call, standing

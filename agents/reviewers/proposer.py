@@ -7,11 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from evener.agents.harness import render
-from evener.agents.harness.parse import read_reply
+from evener.agents.harness.parse import first_call, read_reply
 from evener.agents.harness.runtime import Opening, prepare
 from evener.agents.harness.tool import Resolved
 from evener.protocols.digest import digest
-from evener.protocols.event import Parsed
 from evener.protocols.harness import Harness
 from evener.protocols.message import Call, Message
 from evener.protocols.model import Reply, Request, Sampling, Usage
@@ -53,11 +52,10 @@ class Proposer:
         reply = await self._complete(self._request(request, opening, talk, attempt), talk)
         lenient = any(name == "repair_call" for name, _ in self._runtime.hooks["after_model"])
         strict = False if lenient else None
-        reading = read_reply(reply, harness, opening.offered, strict=strict)
-        calls = reading.calls if isinstance(reading, Parsed) else ()
-        if not calls:
+        call = first_call(read_reply(reply, harness, opening.offered, strict=strict))
+        if call is None:
             return None
-        resolved = self._runtime.toolbox.resolve(calls[0], opening.offered, turn=0)
+        resolved = self._runtime.toolbox.resolve(call, opening.offered, turn=0)
         return resolved.call if isinstance(resolved, Resolved) else None
 
     def _request(

@@ -11,7 +11,7 @@ empty K everything passes.
 
 from collections.abc import Sequence
 
-from evener.agents.harness.parse import read_reply
+from evener.agents.harness.parse import first_call, read_text
 from evener.agents.harness.tool import Resolved, Toolbox
 from evener.agents.knowledge.hints import Fired, fire
 from evener.agents.knowledge.seen import Seen
@@ -23,14 +23,11 @@ from evener.agents.reviewers.procedure import answer_with_last_result, procedure
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import digest
 from evener.protocols.error import HarnessError
-from evener.protocols.event import Parsed
 from evener.protocols.harness import ArgumentRule, Tool
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.message import Call
-from evener.protocols.model import ModelRef, Reply
 from evener.protocols.wire import Review, ReviewRequest
 
-_NOBODY = ModelRef(base="candidate", revision="")
 _UNFIT = frozenset({"unreadable", "bad_arguments", "units"})
 
 
@@ -64,13 +61,14 @@ class RecipeReviewer:
     async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
         """What K makes of the candidate; PASS where it makes nothing of it."""
         del attempt
-        fired = fire(request, self.knowledge, target=self._space.target)
+        seen = self._seen(request)
+        fired = fire(seen)
         call = self._written(request.candidate)
         if call is None:
             return _said(fired, None)
         foreign = call.name not in self._mending.tools
         if foreign and call.name in self._course.recipes.by_tool:
-            return _said(fired, self._translated(call, request), "a tool of h*")
+            return _said(fired, self._translated(call, seen), "a tool of h*")
         resolved = self._mending.resolve(call, self._space.tools, turn=0)
         if not isinstance(resolved, Resolved):
             return _said(fired, None)
@@ -80,12 +78,12 @@ class RecipeReviewer:
         """A call that the target has, once mended."""
         text = self._space.write(resolved.call)
         mended = request.model_copy(update={"candidate": text})
-        again = fire(mended, self.knowledge, target=self._space.target)
+        seen = self._seen(mended)
+        again = fire(seen)
         fired = Fired(
             said=tuple(dict.fromkeys((*fired.said, *again.said))),
             faults=tuple(dict.fromkeys((*fired.faults, *again.faults))),
         )
-        seen = Seen(mended, self.knowledge, self._space.runtime)
         procedure = procedure_of(seen)
         done = steps_done(procedure, seen)
         if _too_soon(resolved.call.name, procedure[done:]):
@@ -99,18 +97,18 @@ class RecipeReviewer:
             return _said(fired, text, "mended")
         return _said(fired, None)
 
+    def _seen(self, request: ReviewRequest) -> Seen:
+        return Seen(request, self.knowledge, self._space.runtime)
+
     def _written(self, candidate: str) -> Call | None:
         """The candidate's first call, however it is wrapped."""
-        reply = Reply(text=candidate, model=_NOBODY)
-        reading = read_reply(reply, self._space.target, self._names, strict=False)
-        calls = reading.calls if isinstance(reading, Parsed) else ()
-        return calls[0].model_copy(update={"name": calls[0].name.strip()}) if calls else None
+        call = first_call(read_text(candidate, self._space.target, self._names, strict=False))
+        return None if call is None else call.model_copy(update={"name": call.name.strip()})
 
-    def _translated(self, call: Call, request: ReviewRequest) -> str | None:
+    def _translated(self, call: Call, seen: Seen) -> str | None:
         resolved = self._course.recipes.resolve(call)
         if resolved is None:
             return None
-        seen = Seen(request, self.knowledge, self._space.runtime)
         step = self._course.following(resolved, seen)
         return None if step is None else self._space.write(step)
 
@@ -160,6 +158,6 @@ def _said(fired: Fired, text: str | None, reason: str = "") -> Opinion:
         decision="PASS" if text is None else "REPLACE",
         replacement=text,
         reason=reason if text is not None else "",
-        hints=tuple(said.hint for said in fired.said),
+        hints=fired.names,
         hint_faults=fired.faults,
     )

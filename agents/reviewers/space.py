@@ -3,33 +3,25 @@
 from collections.abc import Sequence
 
 from evener.agents.harness.observation import CHARACTERS_A_TOKEN
-from evener.agents.harness.parse import read_reply
+from evener.agents.harness.parse import read_text
 from evener.agents.harness.render import call_text
 from evener.agents.harness.runtime import prepare
-from evener.protocols.error import HarnessError
+from evener.agents.reviewed import check_reviewable
 from evener.protocols.event import CallRefused, ParseFailed
 from evener.protocols.harness import Harness
 from evener.protocols.message import Call
-from evener.protocols.model import ModelRef, Reply
 from evener.protocols.port import ActionSpec
-
-_NOBODY = ModelRef(base="reviewer", revision="")
 
 
 class ActionSpace:
     """The calls of a target harness, read and written by its protocol.
 
-    `actions` are the environment's, which say what ends an episode. Raises HarnessError for the
-    native protocol: a native call is no text, and a reviewer judges text.
+    `actions` are the environment's, which say what ends an episode. Raises HarnessError for a
+    target whose responses cannot be reviewed.
     """
 
     def __init__(self, target: Harness, actions: Sequence[ActionSpec] = ()) -> None:
-        if target.middleware.protocol.format == "native":
-            raise HarnessError(
-                "responses of the native protocol cannot be reviewed: their calls are no text",
-                where=f"harness {target.name}, middleware.protocol.format",
-                remedy="review under a harness whose protocol is json or hermes",
-            )
+        check_reviewable(target)
         self.target = target
         self.runtime = prepare(target)
         self.tools = tuple(tool.name for tool in target.tools)
@@ -57,8 +49,7 @@ class ActionSpace:
         limit = self.target.middleware.loop.max_reply_tokens
         if len(text) > limit * CHARACTERS_A_TOKEN:
             return f"too_long: {len(text)} characters for a reply of {limit} tokens"
-        reply = Reply(text=text, model=_NOBODY)
-        reading = read_reply(reply, self.target, self.tools, strict=True)
+        reading = read_text(text, self.target, self.tools, strict=True)
         if isinstance(reading, ParseFailed):
             return f"{reading.fault}: {reading.detail}"
         for call in reading.calls:

@@ -6,10 +6,9 @@ question can be put to an episode under h*, under the target harness, and of a t
 
 from evener.distill.detectors.frozen import digest_of, frozen
 from evener.distill.detectors.sighting import Sighting, sightings
-from evener.distill.detectors.table import GENERATORS, detectors_of, undetected
+from evener.distill.detectors.table import detectors_of, undetected
 
 __all__ = [
-    "GENERATORS",
     "Sighting",
     "detectors_of",
     "digest_of",

@@ -54,11 +54,11 @@ def reviews(runs: Sequence[Summary]) -> Table:
         "invalid attempts", "given up", "calls", "tokens",
     )  # fmt: skip
     note = (
-        "reviewed: a reviewer was asked; carried on: replaced without asking, as the rest of what "
-        "an earlier review of the episode began."
+        "responses: of an episode those up to its last allowed replacement, what comes after "
+        "passes unseen; reviewed: a reviewer was asked; carried on: replaced without asking, as "
+        "the rest of what an earlier review of the episode began."
     )
-    shown = any(r.carried_on for run in runs for r in run.reviews)
-    return Table("reviews", header, rows, note if shown else "")
+    return Table("reviews", header, rows, note if rows else "")
 
 
 def _pattern(seed: int, line: Recovery) -> Sequence[object]:

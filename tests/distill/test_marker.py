@@ -208,9 +208,6 @@ def test_what_the_target_says_itself_is_no_secret(desk: Harness, optimized: Harn
     assert not sieve.repeats(GUIDANCE, prompt="")
     assert sieve.repeats(PATTERN, prompt="")
     assert not sieve.repeats(PATTERN, prompt=PATTERN)
-    assert not Sieve(markers_of(KNOWLEDGE, optimized, desk, public=[PATTERN])).repeats(
-        PATTERN, prompt=""
-    )
 
 
 def test_holes_leave_what_stands_beside_them() -> None:

@@ -209,6 +209,21 @@ def test_greedy_replicates_that_repeat_each_other_make_both_figures_one() -> Non
     assert whole.low == pytest.approx(wilson(20, 20).low)  # all alike is no certainty
 
 
+def test_a_mean_that_is_alike_on_every_task_has_bounds_and_lies_in_them() -> None:
+    # every task twice: under h* one of two shows it, of the distilled student both
+    seen = Seen(
+        pattern="p",
+        **chosen(20),
+        base=some(0) + some(0),
+        optimized=some(20) + some(0),
+        distilled=some(20) + some(20),
+    )
+    _, means = recovery([seen], seed=0)
+    found = means.recovered
+    assert (found.value, found.high) == (2.0, 2.0)
+    assert found.low == pytest.approx(wilson(20, 20).low)
+
+
 def test_patterns_whose_supports_overlap_count_once() -> None:
     def seen(name: str, tasks: int) -> Seen:
         return Seen(

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.run import RunFolder
-from evener.config import CriticConfig, DistillConfig, HarnessConfig, RunConfig
+from evener.config import CriticConfig, DistillConfig, HarnessConfig, RoleModel, RunConfig
 from evener.distillation import Distillation
+from evener.environments.storefront import Storefront
 from evener.parts import Parts
 from evener.protocols.error import ConfigError, HarnessError, RunError
 from evener.protocols.model import ModelRef
@@ -198,6 +200,12 @@ def test_flagged_review_asks_less_often(crew: Crew, tmp_path: Path) -> None:
         ({"plan": Plan(training=Training(method="none"))}, ConfigError, "frozen weights"),
         ({"plan": Plan(rounds=3)}, ConfigError, "plan.rounds: .*would not heed this"),
         ({"critic": CriticConfig(kind="random")}, ConfigError, "critic: .*would not heed this"),
+        ({"harness": HarnessConfig(start="hand")}, ConfigError, "harness.start: .*not heed this"),
+        (
+            {"distill": DistillConfig(reviewer_model=RoleModel(model="gpt-x"))},
+            ConfigError,
+            "distill.reviewer_model: .*'own' asks no such model",
+        ),
     ],
 )
 def test_a_configuration_that_cannot_be_distilled_is_one_line(
@@ -205,6 +213,16 @@ def test_a_configuration_that_cannot_be_distilled_is_one_line(
 ) -> None:
     with pytest.raises(error, match=says.replace("[", r"\[")):
         go(small().model_copy(update=change), tmp_path / "run", crew())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_target_that_votes_is_refused_before_any_episode(crew: Crew, tmp_path: Path) -> None:
+    document = yaml.safe_load(Storefront().harness_path("target").read_text("utf-8"))
+    document.setdefault("middleware", {}).setdefault("loop", {})["votes"] = 3
+    votes = tmp_path / "votes.yaml"
+    votes.write_text(yaml.safe_dump(document), "utf-8")
+    with pytest.raises(HarnessError, match="ballots of a vote cannot be reviewed"):
+        go(small(target=str(votes)), tmp_path / "run", crew())
     assert not (tmp_path / "run").exists()
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from evener.agents.hooks.table import TABLE
-from evener.agents.knowledge.adapt import adapt, covered
+from evener.agents.knowledge.adapt import adapt
 from evener.agents.knowledge.check import check_knowledge
 from evener.agents.knowledge.hint import HOOKS
-from evener.agents.knowledge.part import parts, within
+from evener.agents.knowledge.part import covered, parts, within
 from evener.agents.knowledge.recipe import recipe_of
 from evener.agents.knowledge.wording import Wording
 from evener.agents.pattern import Background

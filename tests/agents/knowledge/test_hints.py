@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from evener.agents.harness.runtime import prepare
 from evener.agents.knowledge.hints import fire
 from evener.agents.knowledge.rules.rule import Found, Rule, RuleSettings
 from evener.agents.knowledge.rules.table import RULES
@@ -31,7 +32,10 @@ def speaks(knowledge: Knowledge, target: Harness) -> Callable[..., str | None]:
             settings=settings,  # type: ignore[arg-type]
             source="x",
         )
-        fired = fire(request, knowledge, target=target, hints=[hint])
+        seen = Seen(request, knowledge, prepare(target))
+        found = RULES[rule].bind(hint.settings)(seen)
+        assert found is None or set(found) == set(RULES[rule].variables)
+        fired = fire(seen, hints=[hint])
         assert fired.faults == ()
         return fired.texts[0] if fired.texts else None
 
@@ -148,7 +152,7 @@ def test_a_number_from_nowhere(speaks: Speaks, asks: Asks, says: Says) -> None:
     assert speaks("operands", right, tools=tools) is None
 
 
-def test_every_rule_s_text_has_only_the_variables_it_finds() -> None:
+def test_every_rule_s_text_has_only_the_variables_that_it_declares() -> None:
     from evener.agents.harness.template import check
 
     for rule in RULES.values():
@@ -171,7 +175,8 @@ def test_a_hint_that_raises_is_recorded_and_the_others_speak(
         Hint(name="three", rule="operands", text="x", source="x"),
         Hint(name="four", rule="unreadable", text="No call.", source="x"),
     ]
-    fired = fire(asks(PRICE, "52"), knowledge, target=target, hints=hints, rules=rules)
+    seen = Seen(asks(PRICE, "52"), knowledge, prepare(target))
+    fired = fire(seen, hints=hints, rules=rules)
     assert fired.texts == ("No call.",)
     assert [fault.split(":")[0] for fault in fired.faults] == ["one", "two", "three"]
     assert "it broke" in fired.faults[0]
@@ -181,9 +186,9 @@ def test_a_hint_is_a_function_of_what_is_visible(
     knowledge: Knowledge, target: Harness, asks: Asks, says: Says
 ) -> None:
     request = asks(PRICE, says("calculator", expression="79*53"))
-    first = fire(request, knowledge, target=target)
+    first = fire(Seen(request, knowledge, prepare(target)))
     told = request.model_copy(update={"episode": "e", "mean_logprob": -3.0})
-    assert fire(told, knowledge, target=target) == first
+    assert fire(Seen(told, knowledge, prepare(target))) == first
     assert {said.rule for said in first.said} == {"wrong_procedure", "operands"}
 
 
@@ -196,4 +201,5 @@ def test_a_right_episode_sets_no_hint_off(
         (says("final", answer=4108), ""),
     ]
     for at, (said, _) in enumerate(steps):
-        assert fire(asks(PRICE, said, *steps[:at]), knowledge, target=target).said == ()
+        seen = Seen(asks(PRICE, said, *steps[:at]), knowledge, prepare(target))
+        assert fire(seen).said == ()

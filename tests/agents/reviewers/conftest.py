@@ -157,6 +157,7 @@ def ask_about(
         candidate=candidate,
         turn=len(told) // 2,
         mean_logprob=mean_logprob,
+        replaced=len(replaced),
     )
 
 

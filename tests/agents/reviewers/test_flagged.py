@@ -54,7 +54,8 @@ async def test_without_a_threshold_an_unsure_student_is_not_flagged(
 ) -> None:
     inner = says(Review(decision="PASS"))
     await Flagged(inner, knowledge, space).review(about(LOOKUP, mean_logprob=-9.0))
-    await Flagged(inner, knowledge, space, hints=()).review(about("prose"))
+    unhinted = knowledge.model_copy(update={"hints": ()})
+    await Flagged(inner, unhinted, space).review(about("prose"))
     assert inner.asked == []
 
 
@@ -65,7 +66,7 @@ def test_what_flags_is_part_of_the_reviewers_identity(
     made = {
         Flagged(inner, knowledge, space).digest,
         Flagged(inner, knowledge, space, threshold=-1.0).digest,
-        Flagged(inner, knowledge, space, hints=()).digest,
+        Flagged(inner, knowledge.model_copy(update={"hints": ()}), space).digest,
         Flagged(inner, knowledge, space, most_replaced=1).digest,
         inner.digest,
     }

@@ -112,12 +112,13 @@ async def test_a_reviewer_that_takes_too_long_is_an_attempt_that_failed(
         assert here.reviews[0]["faults"] == ["timeout: longer than 0.05 seconds"]
 
 
+@pytest.mark.parametrize("candidate", [CALL, f"{CALL}\n", f" {CALL}"])
 async def test_a_replacement_that_changes_nothing_is_a_pass(
-    shop: Shop, about: About, says: Any
+    candidate: str, shop: Shop, about: About, says: Any
 ) -> None:
     reviewer = says(replace_by(CALL))
     async with shop([], reviewer) as here:
-        assert await ask(here, reviewer, about(CALL)) == PASS
+        assert await ask(here, reviewer, about(candidate)) == PASS
         assert here.reviews[0]["decision"] == "PASS"
 
 

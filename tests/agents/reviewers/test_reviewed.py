@@ -8,8 +8,9 @@ import pytest
 
 from evener.agents.fault import UnknownRecipient
 from evener.agents.harness.load import parse_yaml
-from evener.agents.reviewed import MOST_REPLACEMENTS, MOST_TURNS
+from evener.agents.reviewed import MOST_REPLACEMENTS
 from evener.agents.reviewers.passthrough import PassThrough
+from evener.agents.student import MOST_TURNS
 from evener.environments.storefront import Storefront
 from evener.protocols.error import ConfigError, HarnessError
 from evener.protocols.harness import Harness
@@ -127,6 +128,7 @@ async def test_a_reviewer_is_shown_the_task_the_visible_trajectory_and_the_candi
         "candidate",
         "turn",
         "mean_logprob",
+        "replaced",
         "episode",
     }
     # nor does the reviewer learn whose episode it is
@@ -143,7 +145,7 @@ async def test_after_five_replacements_every_candidate_passes_unseen(
         played = await here.play(target, task, review=reviewer.digest)
     origins = [m.origin for m in played.messages if m.sampled]
     assert origins == ["reviewer"] * MOST_REPLACEMENTS + ["student"]
-    assert len(reviewer.asked) == MOST_REPLACEMENTS
+    assert [request.replaced for request, _ in reviewer.asked] == list(range(MOST_REPLACEMENTS))
 
 
 async def test_a_replacement_of_a_reply_that_was_cut_is_read_as_whole(
