@@ -371,7 +371,7 @@ def test_the_corrected_figure_is_what_was_learned_and_the_papers_is_not(
         assert abs(fmean(values) - true) < 3 * error + 0.005
 
 
-def test_the_bounds_hold_the_truth_about_as_often_as_they_say() -> None:
+def test_the_bounds_seldom_miss_the_truth() -> None:
     draw = random.Random(7)
     held = [
         line.low <= 0.5 <= line.high
