@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
-from evener.agents.plan import Plan, derive
+from evener.agents.plan import Plan, collect_seed, derive, train_seed
 from evener.agents.rollouts import Rollouts
-from evener.agents.rounds.harvest import harvest
+from evener.agents.rounds.harvest import collect_tasks, harvest, solved
 from evener.agents.sealed import CellPlan, Sealed
 from evener.agents.trials.supply import up_to
 from evener.protocols.digest import JsonObject
@@ -133,25 +133,22 @@ class Distiller(Peer):
 
     async def _collect(self, message: StartDistillation) -> tuple[EpisodeRef, ...]:
         """The student's own runs under the target, reviewed before anything is executed."""
-        seed = derive(self._plan.seed, "collect", 1)
-        training = self._plan.training
-        tasks = self._environment.tasks(Split.MINE, count=training.collect_tasks, seed=seed)
+        tasks = collect_tasks(self._environment, self._plan)
         done = await harvest(
             self._rollouts,
             tasks,
             harness=message.target,
             model=message.model,
-            training=training,
-            seed=seed,
+            training=self._plan.training,
+            seed=collect_seed(self._plan),
             review=message.review,
         )
-        solved = len({e.task for e in done if e.reward is not None and e.reward >= 1})
         self._progress.say(
-            f"collected {len(done)} reviewed episodes: {solved} of {len(tasks)} tasks solved"
+            f"collected {len(done)} reviewed episodes: {solved(done)} of {len(tasks)} tasks solved"
         )
         body: JsonObject = {
             "tasks": len(tasks),
-            "solved": solved,
+            "solved": solved(done),
             "review": message.review,
             "episodes": [episode.trajectory for episode in done],
         }
@@ -193,7 +190,7 @@ class Distiller(Peer):
                 trajectories=tuple(episode.trajectory for episode in episodes),
                 serving_harness=message.target,
                 base=message.model,
-                seed=derive(self._plan.seed, "train", 1),
+                seed=train_seed(self._plan),
             ),
             ModelTrained,
         )

@@ -94,3 +94,13 @@ def derive(seed: int, *labels: int | str) -> int:
 
     text = ":".join(str(part) for part in (seed, *labels))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+
+
+def collect_seed(plan: Plan, number: int = 1) -> int:
+    """Of what round `number` collects: its tasks and their first tries."""
+    return derive(plan.seed, "collect", number)
+
+
+def train_seed(plan: Plan, number: int = 1) -> int:
+    """Of the training of round `number`."""
+    return derive(plan.seed, "train", number)

@@ -7,6 +7,7 @@ at the same gate. An answer is kept until then: a run that is gone on with never
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -133,8 +134,9 @@ class ExternalTuner:
         markers = self._markers() if callable(self._markers) else self._markers
         made = build_conversations(chosen.episodes, serving, markers=markers)
         return ConversationRows(
-            # whole episodes and single rows are refused for different reasons
-            made.model_copy(update={"refused": {**chosen.refused, **made.refused}}),
+            made.model_copy(
+                update={"refused": dict(Counter(chosen.refused) + Counter(made.refused))}
+            ),
             base=self._student,
             endpoint=self._student,
             settings=self._settings,

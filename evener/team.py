@@ -17,7 +17,7 @@ from evener.agents.harness.check import check
 from evener.agents.leak import LeakGuard
 from evener.agents.models.cache import CachedModel
 from evener.agents.pattern import Background
-from evener.agents.plan import Plan, derive
+from evener.agents.plan import Plan, collect_seed, derive
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
@@ -191,7 +191,7 @@ def _guard(environment: Environment, background: Background, plan: Plan) -> Leak
         (Split.HELD_OUT, test, sealed),
         *((Split.MINE, plan.search.mine_tasks, derive(plan.seed, "mine", n)) for n in rounds),
         *(
-            (Split.MINE, plan.training.collect_tasks, derive(plan.seed, "collect", n))
+            (Split.MINE, plan.training.collect_tasks, collect_seed(plan, n))
             for n in rounds
             if plan.training.method != "none"
         ),

@@ -5,12 +5,24 @@ Every task is run greedily once; one that is not solved gets resamples at a temp
 
 from collections.abc import Sequence
 
-from evener.agents.plan import Training, derive
+from evener.agents.plan import Plan, Training, collect_seed, derive
 from evener.agents.rollouts import Rollouts
 from evener.protocols.model import ModelRef
+from evener.protocols.port import Environment
 from evener.protocols.reference import EpisodeRef
-from evener.protocols.task import Purpose, Task
+from evener.protocols.task import Purpose, Split, Task
 from evener.protocols.trajectory import Outcome
+
+
+def collect_tasks(environment: Environment, plan: Plan, number: int = 1) -> Sequence[Task]:
+    """The tasks of `mine` that round `number` collects on."""
+    count = plan.training.collect_tasks
+    return environment.tasks(Split.MINE, count=count, seed=collect_seed(plan, number))
+
+
+def solved(episodes: Sequence[EpisodeRef]) -> int:
+    """How many tasks were solved in one of the episodes."""
+    return len({e.task for e in episodes if e.outcome is Outcome.SOLVED})
 
 
 async def harvest(

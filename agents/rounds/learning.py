@@ -4,12 +4,11 @@ A new model is tried under the harness that will serve it, the one its rows were
 If the gate does not accept it, the old model stays.
 """
 
-from evener.agents.plan import derive
-from evener.agents.rounds.harvest import harvest
+from evener.agents.plan import collect_seed, derive, train_seed
+from evener.agents.rounds.harvest import collect_tasks, harvest
 from evener.agents.rounds.judge import enter, judge
 from evener.agents.run import Run, Standing
 from evener.protocols.model import ModelRef
-from evener.protocols.task import Split
 from evener.protocols.verdict import Ruling, Verdict
 from evener.protocols.wire import ModelServed, ModelTrained, ServeModel, TrainRequest
 
@@ -20,11 +19,7 @@ async def learn(
     """Where things stand after training, and the model that was trained, accepted or not."""
     run.meter.check()
     plan = run.plan
-    tasks = run.environment.tasks(
-        Split.MINE,
-        count=plan.training.collect_tasks,
-        seed=derive(plan.seed, "collect", number),
-    )
+    tasks = collect_tasks(run.environment, plan, number)
     with run.spending(number, "collect"):
         episodes = await harvest(
             run.rollouts,
@@ -32,7 +27,7 @@ async def learn(
             harness=standing.harness,
             model=standing.model,
             training=plan.training,
-            seed=derive(plan.seed, "collect", number),
+            seed=collect_seed(plan, number),
         )
     run.progress.stage("training", total=0)
     trained = await run.peer.ask(
@@ -42,7 +37,7 @@ async def learn(
             trajectories=tuple(episode.trajectory for episode in episodes),
             serving_harness=standing.harness,
             base=base,
-            seed=derive(plan.seed, "train", number),
+            seed=train_seed(plan, number),
         ),
         ModelTrained,
     )

@@ -10,17 +10,16 @@ from typing import ClassVar
 
 from evener.agents.budget import Meter
 from evener.agents.bus import Peer, answers
-from evener.agents.plan import Plan, derive
+from evener.agents.plan import Plan, collect_seed, train_seed
 from evener.agents.rollouts import Rollouts
-from evener.agents.rounds.harvest import harvest
+from evener.agents.rounds.harvest import collect_tasks, harvest, solved
 from evener.agents.sealed import CellPlan, Sealed
 from evener.bench.message import CompareSources, Source, SourcesCompared
 from evener.protocols.digest import JsonObject
 from evener.protocols.model import ModelRef
 from evener.protocols.port import Environment, Log, Progress
 from evener.protocols.reference import EpisodeRef
-from evener.protocols.task import Split, Task
-from evener.protocols.trajectory import Outcome
+from evener.protocols.task import Split
 from evener.protocols.wire import (
     ModelServed,
     ModelTrained,
@@ -69,23 +68,22 @@ class Comparer(Peer):
     async def _collect(self, source: Source) -> tuple[EpisodeRef, ...]:
         """The source's runs; those of the first, greedy pass come first in its log entry."""
         before = self._meter.cpu_seconds()
-        tasks = drawn(self._environment, self._plan)
+        tasks = collect_tasks(self._environment, self._plan)
         done = await harvest(
             self._rollouts(source.student),
             tasks,
             harness=source.harness,
             model=source.model,
             training=self._plan.training,
-            seed=seed_of(self._plan),
+            seed=collect_seed(self._plan),
             review=source.review,
         )
-        solved = len({e.task for e in done if e.outcome is Outcome.SOLVED})
-        self._progress.say(f"{len(done)} episodes: {solved} of {len(tasks)} tasks solved")
+        self._progress.say(f"{len(done)} episodes: {solved(done)} of {len(tasks)} tasks solved")
         body: JsonObject = {
             "source": source.slug,
             "review": source.review,
             "tasks": len(tasks),
-            "solved": solved,
+            "solved": solved(done),
             "episodes": [episode.trajectory for episode in done],
             "cpu_seconds": self._meter.cpu_seconds() - before,
         }
@@ -104,7 +102,7 @@ class Comparer(Peer):
                 trajectories=tuple(episode.trajectory for episode in episodes),
                 serving_harness=message.target,
                 base=message.base,
-                seed=derive(self._plan.seed, "train", 1),
+                seed=train_seed(self._plan),
             ),
             ModelTrained,
         )
@@ -133,13 +131,3 @@ class Comparer(Peer):
             progress=self._progress,
             student=student,
         )
-
-
-def seed_of(plan: Plan) -> int:
-    """The seed of collecting, that of `evener distill`."""
-    return derive(plan.seed, "collect", 1)
-
-
-def drawn(environment: Environment, plan: Plan) -> Sequence[Task]:
-    """The tasks of `mine` that every source collects on, those of `evener distill`."""
-    return environment.tasks(Split.MINE, count=plan.training.collect_tasks, seed=seed_of(plan))

@@ -14,12 +14,14 @@ from evener.agents.budget import Meter
 from evener.agents.bus import Bus
 from evener.agents.harnessing import HarnessingAgent
 from evener.agents.models.cache import CachedModel
+from evener.agents.plan import collect_seed
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.run import RunFolder
 from evener.agents.reviewers import ActionSpace
+from evener.agents.rounds.harvest import collect_tasks
 from evener.agents.student import HARNESSING, Student
 from evener.agents.trainer import Trainer
-from evener.bench.comparer import Comparer, drawn, seed_of
+from evener.bench.comparer import Comparer
 from evener.bench.found import table_of
 from evener.bench.gold import Gold, gold_of
 from evener.bench.knowing import KnowingReviewer
@@ -74,7 +76,7 @@ class SourceBench:
         """
         parts = parts or Parts()
         lesson = await checked(config, parts)
-        gold = gold_of(lesson.environment, drawn(lesson.environment, config.plan))
+        gold = gold_of(lesson.environment, collect_tasks(lesson.environment, config.plan))
         async with (
             parts.student(config) as model,
             parts.reviewer_model(config, base=model) as reader,
@@ -145,7 +147,7 @@ class _Assembly:
                 settings, cached, lesson.optimized, knowledge, space, reader=seated_reader
             )
         if gold is not None:
-            speaker = Speaker(gold, lesson.target, seed=seed_of(config.plan))
+            speaker = Speaker(gold, lesson.target, seed=collect_seed(config.plan))
             reviewers["review_knowing"] = KnowingReviewer(gold, speaker, space)
         found += [self._reviewed(slug, reviewer) for slug, reviewer in reviewers.items()]
         self.bus.join(HARNESSING, HarnessingAgent(reviewers.values(), space, record))
@@ -165,7 +167,7 @@ class _Assembly:
 
     def _teachers(self, gold: Gold) -> list[Source]:
         """One under the target, and one under h*, with h*'s own tools first."""
-        lesson, seed = self._lesson, seed_of(self._config.plan)
+        lesson, seed = self._lesson, collect_seed(self._config.plan)
         own = {tool.name for tool in lesson.optimized.tools}
         own -= {tool.name for tool in lesson.target.tools}
         plain = Teacher(gold, Speaker(gold, lesson.target, seed=seed), lesson.target)

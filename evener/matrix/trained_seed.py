@@ -6,7 +6,7 @@ passes in a row over all the tasks that are left solve none of them.
 """
 
 from evener.agents.plan import derive
-from evener.agents.rounds.harvest import harvest
+from evener.agents.rounds.harvest import collect_tasks, harvest
 from evener.distill.select import select
 from evener.matrix.bench import Bench, Scorer
 from evener.matrix.history import History
@@ -14,7 +14,7 @@ from evener.matrix.selection import within
 from evener.protocols.digest import digest
 from evener.protocols.reference import EpisodeRef
 from evener.protocols.summary import Arm
-from evener.protocols.task import Split, Task
+from evener.protocols.task import Task
 from evener.protocols.trajectory import Outcome, Trajectory
 from evener.protocols.wire import ModelTrained, TrainRequest
 
@@ -74,11 +74,7 @@ async def _collect(scorer: Scorer, history: History, limit: int) -> tuple[Episod
     plan = history.config.plan
     tasks: dict[str, Task] = {}
     for number in history.trained_tokens:
-        drawn = scorer.team.environment.tasks(
-            Split.MINE,
-            count=plan.training.collect_tasks,
-            seed=derive(plan.seed, "collect", number),
-        )
+        drawn = collect_tasks(scorer.team.environment, plan, number)
         tasks |= {task.id: task for task in drawn}
     return await harvest(
         scorer.rollouts,

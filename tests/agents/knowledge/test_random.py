@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from evener.agents.harness.check import check
 from evener.agents.hooks.table import STAGES, allowed
-from evener.agents.knowledge.adapt import adapt, covered
+from evener.agents.knowledge.adapt import adapt
 from evener.agents.knowledge.check import check_knowledge
 from evener.agents.knowledge.load import dump_yaml, parse_yaml
+from evener.agents.knowledge.part import covered
 from evener.agents.pattern import Background
 from evener.protocols.error import HarnessError
 from evener.protocols.harness import (
