@@ -8,7 +8,7 @@ else.
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from evener.agents.bus import Peer, answers
@@ -18,7 +18,6 @@ from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError, EvenerError, InfraError
 from evener.protocols.knowledge import Knowledge
-from evener.protocols.model import Usage
 from evener.protocols.port import Log, Reviewer
 from evener.protocols.wire import Review, ReviewRequest
 
@@ -78,11 +77,11 @@ class HarnessingAgent(Peer):
             )
         began = time.monotonic()
         faults: list[str] = []
-        usage = Usage()
+        requests: dict[str, int] = {}
         said = Opinion(decision="PASS")
         for attempt in range(ATTEMPTS):
             said = await self._ask(reviewer, message, attempt)
-            usage += said.usage
+            requests |= said.requests
             fault = said.fault or self._fault(said)
             if not fault:
                 break
@@ -90,7 +89,7 @@ class HarnessingAgent(Peer):
         else:
             said = said.model_copy(update={"decision": "PASS", "replacement": None})
         given = _settled(said, message.candidate)
-        self._record(reviewer, message, said, given, faults, usage, time.monotonic() - began)
+        self._record(reviewer, message, said, given, faults, requests, time.monotonic() - began)
         return given
 
     async def _ask(self, reviewer: Reviewer, message: ReviewRequest, attempt: int) -> Opinion:
@@ -128,7 +127,7 @@ class HarnessingAgent(Peer):
         said: Opinion,
         given: Review,
         faults: list[str],
-        usage: Usage,
+        requests: Mapping[str, int],
         seconds: float,
     ) -> None:
         body: JsonObject = {
@@ -144,8 +143,7 @@ class HarnessingAgent(Peer):
             "hint_faults": list(said.hint_faults),
             "faults": [*faults],
             "attempts": min(len(faults) + 1, ATTEMPTS),
-            "calls": usage.made,
-            "tokens": usage.read + usage.written,
+            "requests": {**requests},
             "seconds": seconds,
         }
         if given.decision == "REPLACE":

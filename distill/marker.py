@@ -20,7 +20,8 @@ Stretch = tuple[int, int]
 """Half-open range of characters."""
 
 VOICE: tuple[str, ...] = (
-    r"(?i:\bthe (?:proposal|candidate|proposed \w+|original (?:response|call|action)|reviewer)\b)",
+    r"(?i:\bthe (?:original )?(?:proposal|candidate|proposed \w+|reviewer)\b)",
+    r"(?i:\bthe original (?:response|call|action)\b)",
     r"(?i:\bthe student(?:'s|’s)?\b)",
     r"(?i:\breplac(?:e|es|ed|ing)\s+(?:(?:this|that|it|the)\b[\w ]{0,40}?)(?:with|by)\b)",
     r"(?i:\b(?:this|the|a) review(?: hint| guidance)?\b)",
@@ -76,7 +77,7 @@ class Sieve:
         self._runs = frozenset(markers.runs)
         self._sizes = frozenset(map(len, markers.runs))
         names = "|".join(re.escape(name) for name in markers.tools)
-        self._tools = re.compile(rf"(?<!\w)(?:{names})(?!\w)") if names else None
+        self._tools = re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.IGNORECASE) if names else None
         self._voice = re.compile("|".join(markers.voice)) if markers.voice else None
         self._replaced = frozenset(markers.replaced)
 
@@ -84,8 +85,8 @@ class Sieve:
         """Whether the text names a tool that only h* has, other than as a word of the task."""
         if self._tools is None:
             return False
-        asked = set(self._tools.findall(prompt))
-        return any(name not in asked for name in self._tools.findall(text))
+        asked = {name.lower() for name in self._tools.findall(prompt)}
+        return any(name.lower() not in asked for name in self._tools.findall(text))
 
     def repeats(self, text: str, *, prompt: str) -> bool:
         """Whether the text has words in a row of a private text, other than the task's own."""
@@ -118,12 +119,14 @@ def _texts_of(knowledge: Knowledge) -> Iterator[str]:
     """Every text of K; a template's without its variables."""
     for recipe in knowledge.recipes:
         yield recipe.text
+        yield from _strings([turn.document() for turn in recipe.example])
     for hint in knowledge.hints:
         yield from _VARIABLE.split(hint.text)
+        yield from _strings(hint.settings)
     for guidance in knowledge.guidance:
         yield guidance.text
         for example in guidance.examples:
-            yield from (turn.content for turn in example if turn.content)
+            yield from _strings([turn.document() for turn in example])
     for pattern in knowledge.patterns:
         yield from (pattern.trigger, pattern.evidence, pattern.intervention, pattern.not_when)
     for omission in knowledge.omissions:

@@ -34,6 +34,7 @@ class Lessons:
         harness does not have, for what followed it could not happen there, and a private one."""
         faulty = _faulty_turns(episode)
         taught: list[View] = []
+        untrained: Counter[str] = Counter()
         for view in views(self._harness, episode):
             why = faulty.get(view.turn)
             if view.fault is not None and why is None:
@@ -43,8 +44,9 @@ class Lessons:
             if why is None:
                 taught.append(view)
             else:
-                self.untrained[why] += 1
+                untrained[why] += 1
         self._check_private(taught, episode)
+        self.untrained += untrained
         return taught
 
     def _check_private(self, taught: Sequence[View], episode: Trajectory) -> None:

@@ -24,7 +24,9 @@ from evener.distill.settings import ExternalSettings, SftSettings
 from evener.protocols.digest import JsonObject, Wire, canonical
 from evener.protocols.error import ConfigError, RunError
 
-RESERVED = ("seed", "evolved")  # cells that every run has
+# what the cells of evener's own are called behind `base+`
+RESERVED = ("seed", "evolved", "target", "optimized", "reviewed", "recipe", "random")
+RESERVED_NUMBERED = ("evolved_", "reviewed_", "counterfactual_")
 
 
 class EnvironmentConfig(Wire):
@@ -83,10 +85,12 @@ class HarnessConfig(Wire):
     @classmethod
     def _own_names(cls, arms: dict[str, str]) -> dict[str, str]:
         for name in arms:
-            if name in RESERVED or not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
+            taken = name in RESERVED or name.startswith(RESERVED_NUMBERED)
+            if taken or not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
                 raise ValueError(
                     f"an arm cannot be called {name!r}: use lower-case letters, digits, - and _, "
-                    f"and none of {', '.join(RESERVED)}"
+                    f"none of {', '.join(RESERVED)}, and not {', '.join(RESERVED_NUMBERED)} at "
+                    "its beginning"
                 )
         return arms
 
@@ -256,4 +260,4 @@ def keys(model: type[Wire] = RunConfig, prefix: str = "") -> list[str]:
 
 def _nearest(key: str) -> str:
     near = difflib.get_close_matches(key, keys(), n=1, cutoff=0.4)
-    return f"did you mean {near[0]}?" if near else f"known keys: {', '.join(keys())}"
+    return f"did you mean {near[0]}?" if near else "all keys are in docs/configuration.md"

@@ -103,6 +103,13 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     for spec, harness in named.items():
         check_named(spec, harness, background.actions)
     check_reviewable(target)
+    if optimized.digest() == target.digest():
+        raise ConfigError(
+            f"{settings.optimized} and {settings.target} are one harness: there is nothing to "
+            "take off",
+            where="distill.optimized",
+            remedy="name the harness that helps the student, and the minimal one that stays",
+        )
     draw(
         environment,
         {

@@ -133,9 +133,8 @@ class ReviewCounts(Wire):
     replacement that is allowed; what comes after passes unseen), those that a reviewer was asked
     about, those that were replaced, and of these the ones that took no asking (`carried_on`: the
     rest of what a review began); attempts that did not count, and candidates that passed after
-    three of these. Calls and tokens are the reviewer's own: a reply that it still had in memory
-    costs nothing, one that a run gone on with looks up costs again. An episode that was run twice
-    counts once, but its cost twice."""
+    three of these. Calls and tokens are of its own model, read and written: what it asks
+    more than once counts once, as does an episode that was run twice."""
 
     candidates: int = 0
     reviewed: int = 0

@@ -69,7 +69,7 @@ def _environment() -> SandboxedEnvironment:
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
-        optimized=False,  # folding constants would compute what `check` refuses
+        optimized=False,
     )
     kept = cast(
         "dict[str, Callable[..., Any]]",
@@ -116,6 +116,9 @@ def check(text: str, declared: Sequence[str], *, where: str) -> None:
     """Refuse a template that is malformed, reads undeclared variables or does more than fill in."""
     try:
         tree = _ENVIRONMENT.parse(text)
+        # before it is compiled: that works out what is constant
+        for node in _walk(tree):
+            _check_node(node, declared, where=where)
         _bounded(tree, where=where)
         _ENVIRONMENT.from_string(text)
     except TemplateError as error:
@@ -136,8 +139,6 @@ def check(text: str, declared: Sequence[str], *, where: str) -> None:
                 remedy=(f"did you mean {near[0]}? " if near else "")
                 + ("variables: " + ", ".join(declared) if declared else "there are no variables"),
             )
-    for node in _walk(tree):
-        _check_node(node, declared, where=where)
 
 
 def _check_node(node: nodes.Node, declared: Sequence[str], *, where: str) -> None:

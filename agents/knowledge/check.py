@@ -108,6 +108,8 @@ class _Checker:
             for name in guidance.when.tools:
                 if name not in self._tools:
                     yield f"{where}.when: the target has no tool {name}"
+            if not all(word.strip() for word in guidance.when.words):
+                yield f"{where}.when: an empty word"
             for index, example in enumerate(guidance.examples):
                 yield from self._example(example, f"{where}.examples[{index}]")
         for pattern in self._knowledge.patterns:
@@ -115,7 +117,8 @@ class _Checker:
             for text in (pattern.trigger, pattern.evidence, pattern.intervention):
                 if not text.strip():
                     yield f"{where}: an empty text"
-            yield from self._text(pattern.intervention, where)
+            for text in (pattern.trigger, pattern.evidence, pattern.intervention, pattern.not_when):
+                yield from self._text(text, where)
 
     def _parts(self) -> Iterator[str]:
         left = covered(self._optimized, self._knowledge)
@@ -157,6 +160,9 @@ class _Checker:
             yield str(error)
             return
         declared = schema.Arguments(recipe.parameters).names
+        for name in recipe.mends:
+            if name not in declared:
+                yield f"{where}.mends: there is no parameter {name}"
         for index, step in enumerate(recipe.steps):
             place = f"{where}.steps[{index}]"
             if step.action not in self._tools:

@@ -1,13 +1,15 @@
 """K's texts in a model's words; its structure, examples and templates' variables stay.
 
 What a model writes is not trusted: a text that is empty, cut, too long, names a tool that the
-target lacks, loses a variable or repeats a task is dropped in favour of the original, and counted.
+target lacks, is a call, loses a variable or repeats a task is dropped in favour of the original,
+and counted.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from evener.agents.harness import template
+from evener.agents.harness.shape import looks_like_call
 from evener.agents.knowledge.rules.table import RULES
 from evener.agents.knowledge.wording import Wording, wording_of
 from evener.agents.leak import LeakGuard
@@ -20,6 +22,7 @@ from evener.protocols.model import Request, Sampling, StopReason
 from evener.protocols.port import Model
 
 GROWTH, SPARE = 3, 120  # a rewritten text has at most 3 times the characters and 120 more
+MAX_TOKENS = 160
 ASKED = (
     "Rewrite the text in one or two short and clear sentences with the same meaning. Keep names of "
     "tools, numbers and everything in {{ }} exactly. Answer with the text alone."
@@ -43,12 +46,10 @@ async def rewrite(
     optimized: Harness,
     target: Harness,
     guard: LeakGuard | None = None,
-    max_tokens: int = 160,
 ) -> Rewritten:
     """Each text of K put to the model once, greedily. Raises InfraError where the model does."""
-    rewriter = _Rewriter(
-        model, wording_of(knowledge, optimized, target), guard, max_tokens=max_tokens
-    )
+    tools = tuple(tool.name for tool in target.tools)
+    rewriter = _Rewriter(model, wording_of(knowledge, optimized, target), tools, guard)
     made = knowledge.model_copy(
         update={
             "recipes": tuple([await _recipe(one, rewriter.said) for one in knowledge.recipes]),
@@ -64,12 +65,12 @@ async def rewrite(
 
 class _Rewriter:
     def __init__(
-        self, model: Model, wording: Wording, guard: LeakGuard | None, *, max_tokens: int
+        self, model: Model, wording: Wording, tools: Sequence[str], guard: LeakGuard | None
     ) -> None:
         self._model = model
         self._wording = wording
         self._guard = guard
-        self._max_tokens = max_tokens
+        self._tools = tools
         self.count = 0
         self.dropped: Counter[str] = Counter()
 
@@ -83,7 +84,7 @@ class _Rewriter:
                     Message(role="system", content=ASKED),
                     Message(role="user", content=text),
                 ),
-                sampling=Sampling(max_tokens=self._max_tokens),
+                sampling=Sampling(max_tokens=MAX_TOKENS),
             )
         )
         made = reply.text.strip()
@@ -102,6 +103,8 @@ class _Rewriter:
             return "too long"
         if self._wording.foreign(made):
             return "names a tool that the target lacks"
+        if looks_like_call(made, self._tools):
+            return "a call in words"
         if self._guard is not None and self._guard.repeated(made):
             return "repeats a task"
         if variables:

@@ -74,21 +74,20 @@ class ModelReviewer:
         fired = fire(Seen(request, self.knowledge, self._space.runtime))
         asked = Message(role="user", content=_question(request, fired))
         seed = int(digest([asked.content, attempt])[:7], 16)
-        reply = await self._model.complete(
-            Request(
-                messages=(self._system, asked),
-                sampling=Sampling(
-                    temperature=AGAIN if attempt else 0.0,
-                    max_tokens=MAX_TOKENS,
-                    seed=seed if attempt else 0,
-                ),
-            )
+        question = Request(
+            messages=(self._system, asked),
+            sampling=Sampling(
+                temperature=AGAIN if attempt else 0.0,
+                max_tokens=MAX_TOKENS,
+                seed=seed if attempt else 0,
+            ),
         )
+        reply = await self._model.complete(question)
         return read_review(reply).model_copy(
             update={
                 "hints": fired.names,
                 "hint_faults": fired.faults,
-                "usage": reply.usage,
+                "requests": {question.key(): reply.usage.read + reply.usage.written},
             }
         )
 

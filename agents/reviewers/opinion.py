@@ -1,6 +1,7 @@
 """A review with what it rests on. The agent records all of it and passes on the review alone."""
 
-from evener.protocols.model import Usage
+from collections.abc import Mapping
+
 from evener.protocols.wire import Review
 
 PASS = Review(decision="PASS")
@@ -10,7 +11,8 @@ class Opinion(Review):
     """A review, and its private side. `fault`: why no review could be read from the reviewer's
     answer; such an answer is invalid. `asked` False: nothing called for a review, and the candidate
     passed at no cost. `flag`: what called for it, where not all is reviewed. `hints` are those that
-    fired, `hint_faults` those that failed, `usage` what the reviewer's own model calls cost.
+    fired, `hint_faults` those that failed. `requests` are those to the reviewer's own model that it
+    rests on, each by its key with the tokens read and written: what was asked before counts once.
     """
 
     fault: str = ""
@@ -18,7 +20,7 @@ class Opinion(Review):
     flag: str = ""
     hints: tuple[str, ...] = ()
     hint_faults: tuple[str, ...] = ()
-    usage: Usage = Usage()
+    requests: Mapping[str, int] = {}
 
 
 def opinion(review: Review) -> Opinion:

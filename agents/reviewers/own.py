@@ -83,15 +83,15 @@ class OwnReviewer:
             reason=reason,
             hints=fired.names,
             hint_faults=fired.faults,
-            usage=talk.usage,
+            requests=talk.requests,
         )
 
     async def follow(self, request: ReviewRequest) -> Review | None:
         """The next step of what an earlier review of the episode began: of a proposal that was
         being carried out, or, where K's guidance is through with such a task, the answer.
 
-        The model is asked only for what it proposed before and is no longer kept. None where no
-        review began anything, or the episode went another way since.
+        It rests on what the model proposed before. None where no review began anything, or the
+        episode went another way since.
         """
         seen = Seen(request, self.knowledge, self._space.runtime)
         talk = Talk()
@@ -103,8 +103,8 @@ class OwnReviewer:
             decision="PASS" if text is None else "REPLACE",
             replacement=text,
             reason="carried on",
-            asked=talk.usage.made > 0,  # a proposal that was no longer kept
-            usage=talk.usage,
+            asked=False,
+            requests=talk.requests,
         )
 
     def _instead(self, step: Call | None, seen: Seen) -> str | None:

@@ -13,7 +13,7 @@ from evener.agents.harness.tool import Resolved
 from evener.protocols.digest import digest
 from evener.protocols.harness import Harness
 from evener.protocols.message import Call, Message
-from evener.protocols.model import Reply, Request, Sampling, Usage
+from evener.protocols.model import Reply, Request, Sampling
 from evener.protocols.port import Model
 from evener.protocols.wire import ReviewRequest
 
@@ -24,9 +24,9 @@ AGAIN = 0.7
 
 @dataclass
 class Talk:
-    """What the model has proposed and was told so far, and what asking it cost."""
+    """What the model has proposed and was told so far; the tokens of each request by its key."""
 
-    usage: Usage = field(default_factory=Usage)
+    requests: dict[str, int] = field(default_factory=dict[str, int])
     told: list[tuple[Call, str]] = field(default_factory=list[tuple[Call, str]])
 
 
@@ -83,13 +83,12 @@ class Proposer:
     async def _complete(self, request: Request, talk: Talk) -> Reply:
         """The reply, kept: later turns of an episode ask for the same beginnings again."""
         key = request.key()
-        kept = self._kept.get(key)
-        if kept is not None:
-            self._kept.move_to_end(key)
-            return kept
-        reply = await self._model.complete(request)
-        talk.usage += reply.usage
-        self._kept[key] = reply
+        reply = self._kept.get(key)
+        if reply is None:
+            reply = await self._model.complete(request)
+            self._kept[key] = reply
+        self._kept.move_to_end(key)
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
+        talk.requests[key] = reply.usage.read + reply.usage.written
         return reply

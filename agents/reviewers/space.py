@@ -44,7 +44,8 @@ class ActionSpace:
     def fault(self, text: str) -> str:
         """Why the text is not one complete response that the target executes; empty where it is.
 
-        The protocol is taken strictly, whatever the target forgives: a student learns this text.
+        Protocol and schemas are taken strictly, whatever the target forgives: a student learns
+        this text.
         """
         limit = self.target.middleware.loop.max_reply_tokens
         if len(text) > limit * CHARACTERS_A_TOKEN:
@@ -56,4 +57,7 @@ class ActionSpace:
             resolved = self.runtime.toolbox.resolve(call, self.tools, turn=0)
             if isinstance(resolved, CallRefused):
                 return f"{resolved.reason}: {resolved.detail}"
+            if resolved.mended:
+                mended = ", ".join(one.argument for one in resolved.mended)
+                return f"bad_arguments: {mended} would only fit after being mended"
         return ""

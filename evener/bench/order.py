@@ -29,10 +29,9 @@ def order_of(
     collected, scored = [rate for _, rate, _ in both], [rate for _, _, rate in both]
     found = spearman(collected, scored)
     if found is None:
-        second = (
-            f"How success at collection ranks the students cannot be said: of {len(both)} with "
-            "both figures, one figure is the same for all."
-        )
+        few = f"only {len(both)} of {len(lines)} sources have both figures"
+        why = few if len(both) < 2 else f"one figure is the same for all {len(both)} sources"
+        second = f"How success at collection ranks the students cannot be said: {why}."
         return Order(
             holds=holds, against=tuple(against), ranked=len(both), sentence=f"{first} {second}"
         )
@@ -91,7 +90,7 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> tuple[float, float
 def _first(
     lines: Sequence[SourceLine], against: Sequence[Comparison], labels: Mapping[str, str]
 ) -> tuple[Literal["yes", "no", "not shown", "not asked"], str]:
-    """Whether K is ahead of every other student."""
+    """Whether K is ahead of the students of all other sources."""
     if all(line.source != K or line.score is None for line in lines):
         return "not asked", "The paper's order cannot be asked: review with K gave no student."
     if not against:
@@ -105,10 +104,13 @@ def _first(
     for one in against:
         found[finding(one)].append(labels[one.b.removesuffix("+target")])
     said = [f"{verb} {', '.join(found[which])}" for which, verb in verbs.items() if found[which]]
-    where = f"by distilled score, review with K is {'; '.join(said)}."
+    compared = {one.b.removesuffix("+target") for one in against}
+    without = [line.label for line in lines if line.source not in {K, *compared}]
+    lacking = f" No student: {', '.join(without)}." if without else ""
+    where = f"by distilled score, review with K is {'; '.join(said)}.{lacking}"
     if found["behind"]:
         return "no", f"The paper's order does not hold here: {where}"
-    if found["not told apart"]:
+    if found["not told apart"] or without:
         return "not shown", f"The paper's order is not shown here: {where}"
     return "yes", f"The paper's order holds here: {where}"
 

@@ -30,7 +30,10 @@ def list_(
 
     Parts of the harness that none of them stands for are named last.
     """
-    from evener.contender import environment_of, named_harness
+    import asyncio
+
+    from evener.agents.pattern.background import published
+    from evener.contender import check_named, environment_of, named_harness
     from evener.distill.detectors import detectors_of, digest_of, frozen, undetected
     from evener.environments import create
     from evener.protocols.digest import JsonObject
@@ -39,6 +42,7 @@ def list_(
     place = environment_of(environment, (harness,))
     where = create(place.name, **place.settings)
     optimized, _ = named_harness(harness, where)
+    check_named(harness, optimized, asyncio.run(published(where)).actions)
     found = detectors_of(optimized, where)
     missing, digest = undetected(optimized, found), frozen(found)
     listed: list[JsonObject] = [

@@ -62,6 +62,7 @@ def test_rows_that_begin_alike_are_computed_behind_one_beginning() -> None:
 def test_a_beginning_ends_before_what_predicts_the_first_trained_token() -> None:
     same = list(range(50))
     assert group([same, same], [40, 45], least=8)[0].prefix == 39
+    assert group([same, same], [45, 40], least=8)[0].prefix == 39
 
 
 def test_short_beginnings_and_full_passes_are_not_shared() -> None:

@@ -14,7 +14,7 @@ from evener.distill.rows import Row, RowSet, build_rows
 from evener.distill.settings import SftSettings
 from evener.distill.tuner import TrlFineTuner
 from evener.protocols.digest import JsonObject
-from evener.protocols.harness import ExampleTurn, Harness
+from evener.protocols.harness import ExampleCall, ExampleTurn, Harness
 from evener.protocols.knowledge import (
     FailurePattern,
     Guidance,
@@ -135,8 +135,9 @@ def test_a_tool_that_only_h_star_has_is_refused_unless_the_task_has_the_word(
     assert rows_of([spoilt], desk, renderer, markers).refused == {"private_marker": 1}
     sieve = Sieve(markers)
     assert markers.tools == ("quote",)
+    assert sieve.names_tool("Quote it", prompt="")
     assert not sieve.names_tool("unquoted quotes", prompt="")
-    assert not sieve.names_tool("a quote", prompt="Give a quote for 3 lamps.")
+    assert not sieve.names_tool("a quote", prompt="Give a Quote for 3 lamps.")
 
 
 def test_a_candidate_that_was_replaced_is_refused_at_its_turn_alone(
@@ -208,6 +209,43 @@ def test_what_the_target_says_itself_is_no_secret(desk: Harness, optimized: Harn
     assert not sieve.repeats(GUIDANCE, prompt="")
     assert sieve.repeats(PATTERN, prompt="")
     assert not sieve.repeats(PATTERN, prompt=PATTERN)
+    # what the task says itself excuses that alone
+    assert sieve.repeats(f"{PATTERN}. {RECIPE}", prompt=PATTERN)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("always ask before you multiply", True),
+        ("ask before you multiply", False),  # fewer than five words are anybody's
+        ("a b c d e", False),
+    ],
+)
+def test_a_short_text_is_looked_for_whole(
+    desk: Harness, optimized: Harness, text: str, told: bool
+) -> None:
+    short = KNOWLEDGE.model_copy(update={"recipes": (Recipe(tool="quote", text=text, steps=()),)})
+    sieve = Sieve(markers_of(short, optimized, desk))
+    assert sieve.repeats(f"Well, {text}, I say.", prompt="") is told
+
+
+def test_texts_inside_examples_and_settings_of_k_are_private(
+    desk: Harness, optimized: Harness
+) -> None:
+    spoken = ExampleTurn(
+        role="assistant", call=ExampleCall(name="lookup", arguments={"item": EXAMPLE})
+    )
+    hint = Hint(name="h", rule="units", text="x", settings={"a": [PATTERN]}, source="x")
+    knowledge = Knowledge(
+        name="K",
+        source="s",
+        target="t",
+        recipes=(Recipe(tool="quote", text="r", steps=(), example=(spoken,)),),
+        hints=(hint,),
+    )
+    sieve = Sieve(markers_of(knowledge, optimized, desk))
+    assert sieve.repeats(EXAMPLE, prompt="")
+    assert sieve.repeats(PATTERN, prompt="")
 
 
 def test_holes_leave_what_stands_beside_them() -> None:

@@ -100,6 +100,29 @@ def test_both_figures_of_a_pattern_by_hand() -> None:
     assert (means.tasks, means.conditional) == (20, 0)
 
 
+def test_a_mean_of_ratios_leaves_out_where_the_harness_does_nothing_for_the_control_too() -> None:
+    clear = Seen(
+        pattern="a",
+        **chosen(20),
+        base=some(4),
+        optimized=some(16),
+        distilled=some(13),
+        control=some(6),
+    )
+    nothing = Seen(
+        pattern="b",
+        **chosen(12),
+        base=some(6),
+        optimized=some(7),
+        distilled=some(8),
+        control=some(12),
+    )
+    _, means = recovery([clear, nothing], seed=0)
+    assert means.control_paper.patterns == 2
+    assert (means.recovered.patterns, means.control_recovered.patterns) == (1, 1)
+    assert means.control_recovered.value == pytest.approx(0.1 / 0.6)
+
+
 def test_tasks_outside_the_support_change_nothing() -> None:
     inside = Seen(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
     shown = [at < 13 or at >= 20 for at in range(40)]

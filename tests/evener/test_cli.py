@@ -192,7 +192,9 @@ def test_an_unknown_split_is_refused(finished: Path) -> None:
     assert "held_out" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["seed", "evolved", "", "a+b"])
+@pytest.mark.parametrize(
+    "name", ["seed", "evolved", "target", "reviewed", "reviewed_flagged", "evolved_1", "", "a+b"]
+)
 def test_an_arm_cannot_take_the_place_of_another_cell(tmp_path: Path, name: str) -> None:
     file = tmp_path / "run.toml"
     file.write_text(f'[harness.arms]\n"{name}" = "hand"\n')

@@ -73,12 +73,22 @@ def test_parts_that_no_detector_stands_for_are_named(tmp_path: Path) -> None:
     )
 
 
+def test_a_harness_for_another_environment_is_refused() -> None:
+    done = listed(
+        "--harness", str(harness_path("optimized").parents[2] / "math/harnesses/tir.yaml")
+    )
+    (line,) = done.stderr.strip().splitlines()
+    assert done.code == 2
+    assert "tir.yaml" in line
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (("--harness", "best"), "storefront ships no harness 'best'"),
         (("--environment", "storefrunt"), "Did you mean 'storefront'?"),
         (("--harness", "nowhere.yaml"), "nowhere.yaml"),
+        (("--harness", "optimized", "--environment", "math"), "math ships no harness 'optimized'"),
     ],
 )
 def test_a_mistake_is_one_line(args: tuple[str, ...], said: str) -> None:

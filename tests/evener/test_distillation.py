@@ -200,6 +200,7 @@ def test_flagged_review_asks_less_often(crew: Crew, tmp_path: Path) -> None:
         ({"plan": Plan(training=Training(method="none"))}, ConfigError, "frozen weights"),
         ({"plan": Plan(rounds=3)}, ConfigError, "plan.rounds: .*would not heed this"),
         ({"critic": CriticConfig(kind="random")}, ConfigError, "critic: .*would not heed this"),
+        ({"distill": DistillConfig(optimized="target")}, ConfigError, "are one harness: there is"),
         ({"harness": HarnessConfig(start="hand")}, ConfigError, "harness.start: .*not heed this"),
         (
             {"distill": DistillConfig(reviewer_model=RoleModel(model="gpt-x"))},

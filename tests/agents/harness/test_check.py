@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from evener.agents.harness import template
 from evener.agents.harness.check import check
 from evener.protocols.error import HarnessError
 from evener.protocols.harness import Harness
@@ -154,3 +155,17 @@ def test_a_step_knows_the_tools_arguments_and_later_the_result(
     assert "tools[quote].steps[1].arguments.expression: {{ quantity }}" in refusal(
         harness(tools=second), actions
     )
+
+
+@pytest.mark.parametrize("text", ["{{ 9**9 }}", "{{ 'a' * 9 }}", "{{ 'a' ~ 'b' }}", "{{ [1] }}"])
+def test_nothing_is_compiled_that_is_not_allowed(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiling works out what is constant, and `9**(9**9)` would take for ever."""
+
+    def compiled(*_: object, **__: object) -> None:
+        raise AssertionError("it was compiled")
+
+    monkeypatch.setattr("jinja2.Environment.compile", compiled)
+    with pytest.raises(HarnessError, match="is not allowed in a template"):
+        template.check(text, (), where="x")

@@ -10,7 +10,7 @@ from evener.agents.leak import LeakGuard
 from evener.agents.pattern import Background
 from evener.environments.storefront import Storefront
 from evener.protocols.error import KnowledgeError
-from evener.protocols.harness import ExampleCall, ExampleTurn, Harness, Step, When
+from evener.protocols.harness import ArgumentRule, ExampleCall, ExampleTurn, Harness, Step, When
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.task import Split
 
@@ -97,8 +97,17 @@ def test_a_hint_that_cannot_be_asked(
 def test_a_text_that_names_a_tool_of_h_star(knowledge: Knowledge, refusal: Refusal) -> None:
     text = "Use quote for it."
     assert "it names quote" in refusal(first(knowledge, "guidance", text=text))
-    assert "it names quote" in refusal(first(knowledge, "patterns", intervention=text))
+    for place in ("trigger", "evidence", "intervention", "not_when"):
+        assert "it names quote" in refusal(first(knowledge, "patterns", **{place: text}))
     assert "no tool quote" in refusal(first(knowledge, "guidance", when=When(tools=("quote",))))
+
+
+def test_a_word_that_is_none_and_a_rule_for_no_parameter(
+    knowledge: Knowledge, refusal: Refusal
+) -> None:
+    assert "an empty word" in refusal(first(knowledge, "guidance", when=When(words=("a", " "))))
+    rules = {"nothing": ArgumentRule(strip=True)}
+    assert "there is no parameter nothing" in refusal(first(knowledge, "recipes", mends=rules))
 
 
 def test_a_part_that_is_untold_and_a_reason_that_is_none(

@@ -53,6 +53,7 @@ async def test_texts_change_and_nothing_else_does(
         ("  \n", "empty"),
         ("Use quote here.", "names a tool that the target lacks"),
         ("blah " * 300, "too long"),
+        ('{"name": "final", "arguments": {"answer": 1}}', "a call in words"),
         (Reply(text="Begin", stop_reason=StopReason.LENGTH, model=ScriptedModel([]).ref), "cut"),
     ],
 )

@@ -29,7 +29,7 @@ async def test_only_flagged_candidates_reach_the_reviewer_and_the_log_says_which
         0: (about(LOOKUP), False),
         1: (about("prose"), True),
         2: (about(LOOKUP, mean_logprob=-1.5), True),
-        3: (about(LOOKUP, mean_logprob=-0.5), False),
+        3: (about(LOOKUP, mean_logprob=-1.0), False),
     }
     async with shop([], reviewer) as here:
         for turn, (request, flagged) in wanted.items():
@@ -45,7 +45,7 @@ async def test_only_flagged_candidates_reach_the_reviewer_and_the_log_says_which
     assert (counts.candidates, counts.reviewed, counts.replaced) == (4, 2, 2)
     assert counts.carried_on == 0
     # an episode that was run again counts once
-    assert count_reviews([*entries, *entries]).candidates == 4
+    assert count_reviews([*entries, *entries]) == counts
     assert count_reviews(entries, review="another").candidates == 0
 
 

@@ -10,13 +10,13 @@ import pytest
 from evener.agents.harness.load import parse_yaml
 from evener.agents.harnessing import HarnessingAgent
 from evener.agents.record.memory import MemoryLog
+from evener.agents.reviewers.account import count_reviews
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.recipe import RecipeReviewer
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.error import BudgetError, ConfigError, HarnessError, InfraError
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
-from evener.protocols.model import Usage
 from evener.protocols.wire import Review, ReviewRequest
 
 Shop = Callable[..., Any]
@@ -74,6 +74,28 @@ async def test_an_invalid_review_is_asked_for_again_and_then_the_candidate_passe
     assert "replacement" not in entry
 
 
+async def test_given_up_are_those_alone_that_no_attempt_mended(
+    shop: Shop, about: About, says: Any
+) -> None:
+    for reviews, given_up in ((["prose", "prose", "prose"], 1), (["prose", "PASS"], 0)):
+        said = [Opinion(decision="PASS", fault=r if r == "prose" else "") for r in reviews]
+        reviewer = says(*said)
+        async with shop([], reviewer) as here:
+            await ask(here, reviewer, about(CALL))
+            counts = count_reviews(here.reviews)
+        assert (counts.given_up, counts.invalid_attempts) == (given_up, reviews.count("prose"))
+
+
+async def test_a_replacement_that_would_only_fit_after_mending_is_no_replacement(
+    shop: Shop, about: About, says: Any
+) -> None:
+    reviewer = says(replace_by(json.dumps({"name": "final", "arguments": {"answer": "1"}})))
+    async with shop([], reviewer) as here:
+        assert await ask(here, reviewer, about(CALL)) == PASS
+        (entry,) = here.reviews
+    assert "answer would only fit after being mended" in entry["faults"][0]
+
+
 async def test_a_review_that_becomes_valid_counts_and_its_faults_are_kept(
     shop: Shop, about: About, says: Any
 ) -> None:
@@ -83,9 +105,9 @@ async def test_a_review_that_becomes_valid_counts_and_its_faults_are_kept(
         reason="look it up",
         hints=("lookup_first",),
         hint_faults=("broken: KeyError",),
-        usage=Usage(calls=1, prompt_tokens=30, completion_tokens=10),
+        requests={"b": 40},
     )
-    lost = Opinion(decision="PASS", fault="prose", usage=Usage(calls=1, completion_tokens=2))
+    lost = Opinion(decision="PASS", fault="prose", requests={"a": 2})
     reviewer = says(InfraError("gone"), lost, good)
     async with shop([], reviewer) as here:
         given = await ask(here, reviewer, about(CALL))
@@ -93,7 +115,7 @@ async def test_a_review_that_becomes_valid_counts_and_its_faults_are_kept(
     # neither reason nor hints travel back, and the text is what will be trained on
     assert given.document() == {"decision": "REPLACE", "replacement": OTHER, "reason": ""}
     assert entry["faults"] == ["infra: gone", "prose"]
-    assert (entry["attempts"], entry["calls"], entry["tokens"]) == (3, 2, 42)
+    assert (entry["attempts"], entry["requests"]) == (3, {"a": 2, "b": 40})
     assert (entry["hints"], entry["hint_faults"]) == (["lookup_first"], ["broken: KeyError"])
     assert (entry["candidate"], entry["replacement"]) == (CALL, OTHER)
     assert (entry["episode"], entry["turn"], entry["reviewer"]) == ("e1", 0, "says")

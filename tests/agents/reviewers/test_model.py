@@ -28,7 +28,7 @@ async def test_it_reads_k_the_episode_and_the_hints_that_fired(
     assert (said.decision, said.replacement) == ("REPLACE", LOOKUP)
     assert isinstance(said, Opinion)
     assert said.hints == ("near miss",)
-    assert said.usage.calls == 1
+    assert list(said.requests) == [model.requests[0].key()]
     system, asked = model.requests[0].messages
     assert "Ask for the price of one piece before" in system.content
     assert "- quote(item, quantity)" in system.content
@@ -77,7 +77,7 @@ async def test_prose_three_times_is_a_pass_that_cost_three_calls(
         request = about("?").model_copy(update={"review": reviewer.digest})
         assert (await here.bus.ask("harnessing", request, Review)).decision == "PASS"
         (entry,) = here.reviews
-    assert (entry["attempts"], entry["calls"], entry["decision"]) == (3, 3, "PASS")
+    assert (entry["attempts"], len(entry["requests"]), entry["decision"]) == (3, 3, "PASS")
     assert len({request.sampling.seed for request in model.requests}) == 3
 
 

@@ -13,7 +13,7 @@ from evener.agents.reviewers.own import OwnReviewer
 from evener.agents.reviewers.space import ActionSpace
 from evener.environments.storefront import Storefront
 from evener.protocols.error import ConfigError
-from evener.protocols.harness import Harness
+from evener.protocols.harness import ExampleCall, ExampleTurn, Harness
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.model import Request
 from evener.protocols.task import Task
@@ -79,11 +79,11 @@ async def test_the_model_reads_h_star_and_is_told_what_the_steps_gave(
     assert first.messages[-1].content == PRICE
     assert [m.content for m in second.messages[-2:]] == [QUOTE, "408"]
     assert isinstance(said, Opinion)
-    assert said.usage.calls == 2
+    assert len(said.requests) == 2
     # what was asked before is not paid for again
     again = await reviewer.review(about("!", LOOKUP, "34", TIMES, "408", prompt=PRICE))
     assert isinstance(again, Opinion)
-    assert again.usage.calls == 0
+    assert again.requests == said.requests
     assert len(model.requests) == 2
 
 
@@ -125,7 +125,7 @@ async def test_what_a_review_began_is_seen_through_without_asking_again(
         return
     assert isinstance(said, Opinion)
     assert (said.decision, said.replacement) == (decision, replacement)
-    assert (said.asked, said.usage.made) == (False, 0)
+    assert not said.asked
 
 
 async def test_no_answer_is_made_of_the_last_result_unless_k_says_so(
@@ -139,12 +139,30 @@ async def test_no_answer_is_made_of_the_last_result_unless_k_says_so(
         assert await reviewer.follow(done) is None
 
 
-async def test_a_proposal_that_is_not_kept_is_asked_for_again_and_counts(
-    reviewer: OwnReviewer, about: About
+async def test_no_answer_is_made_while_more_than_that_is_left_of_the_procedure(
+    model: ScriptedModel, optimized: Harness, knowledge: Knowledge, space: ActionSpace, about: About
+) -> None:
+    more = ExampleTurn(role="assistant", call=ExampleCall(name="lookup", arguments={"item": "bed"}))
+    longer = tuple(
+        one.model_copy(update={"examples": tuple((*e[:-1], more, e[-1]) for e in one.examples)})
+        for one in knowledge.guidance
+    )
+    done = about("?", LOOKUP, "34", TIMES, "408", prompt=PRICE, replaced={0})
+    for guidance, answers in ((knowledge.guidance, True), (longer, False)):
+        k = knowledge.model_copy(update={"guidance": guidance})
+        reviewer = OwnReviewer(model, optimized, k, space)
+        await reviewer.review(about("?", prompt=PRICE))
+        said = await reviewer.follow(done)
+        assert (said is not None and said.replacement == ANSWER) is answers
+
+
+async def test_a_proposal_that_is_not_kept_is_asked_for_again_and_is_no_review_more(
+    reviewer: OwnReviewer, model: ScriptedModel, about: About
 ) -> None:
     said = await reviewer.follow(about("?", LOOKUP, "34", prompt=PRICE, replaced={0}))
     assert isinstance(said, Opinion)
-    assert (said.asked, said.usage.made, said.replacement) == (True, 1, TIMES)
+    assert (said.asked, len(said.requests), said.replacement) == (False, 1, TIMES)
+    assert len(model.requests) == 1
 
 
 async def test_a_failed_step_is_told_as_what_the_tool_gave(

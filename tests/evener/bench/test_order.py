@@ -72,6 +72,17 @@ def test_an_interval_that_holds_0_is_not_told_apart_and_the_order_is_not_shown()
     )
     assert found.holds == "not shown"
     assert "ahead of the teacher; not told apart from empty K" in found.sentence
+    touching = [against("gold", 0.05, 0.25), against("review_empty", 0.0, 0.2)]
+    assert order_of(LINES, touching, labels=LABELS).holds == "not shown"
+
+
+def test_an_order_that_lacks_students_is_not_shown_and_says_whose() -> None:
+    lines = [*LINES[1:], line("gold", 0.98, None)]
+    found = order_of(lines, [against("review_empty", 0.02, 0.2)], labels=LABELS)
+    assert found.holds == "not shown"
+    assert "K is ahead of empty K. No student: the teacher." in found.sentence
+    few = order_of(lines[1:], [against("review_empty", 0.02, 0.2)], labels=LABELS)
+    assert "only 1 of 2 sources have both figures" in few.sentence
 
 
 def test_one_source_clearly_ahead_of_k_means_that_the_order_does_not_hold() -> None:
@@ -97,12 +108,15 @@ def test_ties_share_a_rank_and_a_column_of_ties_has_no_correlation() -> None:
     assert spearman([1, 1, 1], [1, 2, 3]) is None
     equal = [line("gold", 1.0, 0.5), line("review_k", 1.0, 0.5)]
     found = order_of(equal, [against("gold", -0.1, 0.1)], labels=LABELS)
-    assert "cannot be said: of 2" in found.sentence
+    assert "cannot be said: one figure is the same for all 2 sources" in found.sentence
     assert (found.same_order, found.correlation, found.p) == (None, None, None)
     tied = [*equal, line("review_empty", 0.5, 0.2)]
     found = order_of(tied, [against("gold", -0.1, 0.1)], labels=LABELS)
     assert "by success the teacher = K > empty K" in found.sentence
     assert "orders the sources as the scores do" in found.sentence
+    # a tie in one of the two is another order
+    apart = [line("gold", 1.0, 0.5), line("review_k", 1.0, 0.4), line("review_empty", 0.5, 0.2)]
+    assert order_of(apart, [against("gold", -0.1, 0.1)], labels=LABELS).same_order is False
 
 
 def test_the_exact_p_is_over_all_orders() -> None:
