@@ -40,7 +40,7 @@ class Trials(Wire):
     at the end of each round under HEAD and under the version that it began with (0: none)."""
 
     rollouts: int = Field(default=600, ge=2)
-    temperature: float = Field(default=0.3, ge=0.0)
+    temperature: float = Field(default=0.3, ge=0.0, le=2.0)
     confirm: bool = True
     watch: int = Field(default=40, ge=0)
 
@@ -56,7 +56,7 @@ class Training(Wire):
     method: Literal["lora", "external", "none"] = "lora"
     collect_tasks: int = Field(default=120, ge=1)
     resamples: int = Field(default=2, ge=0)
-    temperature: float = Field(default=0.7, gt=0.0)
+    temperature: float = Field(default=0.7, gt=0.0, le=2.0)
 
 
 class Evaluation(Wire):

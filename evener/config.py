@@ -72,6 +72,15 @@ class CriticConfig(RoleModel):
     kind: Literal["rule", "model", "random"] = "rule"
 
 
+def student_named(model: str, *, api_base: str | None = None) -> StudentConfig:
+    """The student that a command names. Raises ConfigError for an empty name."""
+    if not model.strip():
+        raise ConfigError(
+            "no model is named", where="the command line", remedy="give a folder or a name"
+        )
+    return StudentConfig(model=model, api_base=api_base)
+
+
 class HarnessConfig(Wire):
     """Where the harness starts: a name that ships with the environment, or a YAML file.
 
@@ -124,7 +133,7 @@ class DistillConfig(Wire):
     reviewer_model: RoleModel = RoleModel()
     knowledge: str = "adapted"
     replicate_tasks: int = Field(default=120, ge=0)
-    temperature: float = Field(default=0.3, gt=0)
+    temperature: float = Field(default=0.3, gt=0, le=2)
     control: bool = True
 
 

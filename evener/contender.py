@@ -14,7 +14,7 @@ from evener.agents.pattern.background import published
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
 from evener.choose import choose_harness, choose_model
-from evener.config import EnvironmentConfig, RunConfig, StudentConfig, load, of_run
+from evener.config import EnvironmentConfig, RunConfig, StudentConfig, load, of_run, student_named
 from evener.protocols.error import HarnessError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
@@ -105,7 +105,7 @@ def named_model(spec: str) -> NamedModel:
     """How to load it. Raises ConfigError that names the models of the run."""
     taken = _in_run(spec)
     if taken is None:
-        return NamedModel(student=StudentConfig(model=spec))
+        return NamedModel(student=student_named(spec))
     run, name = taken
     with RunFolder.read(run) as folder:
         student = of_run(folder).student

@@ -4,7 +4,7 @@ The figures behind the estimate were measured on one core of a server CPU in flo
 """
 
 from evener.agents.plan import Evaluation, Plan, Search, Training, Trials
-from evener.config import GateConfig, HarnessConfig, RunConfig, StudentConfig
+from evener.config import GateConfig, HarnessConfig, RunConfig, student_named
 
 CPU_PER_EPISODE = 1.0
 CPU_PER_ROW = 2.5
@@ -16,7 +16,7 @@ ARMS = ("effects", "versions", "trained_seed")
 def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
     """One round with a small gate: enough to show the loop, too little to prove small gains."""
     return RunConfig(
-        student=StudentConfig(model=model, batch=64),
+        student=student_named(model).model_copy(update={"batch": 64}),
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
         gate=GateConfig(schedule="small"),
         plan=Plan(
@@ -40,7 +40,7 @@ def demo_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
 def full_config(*, model: str = "embedded", seed: int = 0) -> RunConfig:
     """Two rounds with the default gate and sealed cells that bear weight."""
     return RunConfig(
-        student=StudentConfig(model=model, batch=128, concurrency=128),
+        student=student_named(model).model_copy(update={"batch": 128, "concurrency": 128}),
         harness=HarnessConfig(start="seed", arms={"hand": "hand"}),
         plan=Plan(
             rounds=2,

@@ -12,7 +12,7 @@ from evener.agents.models.remote.attempt import CALL, Attempt, CallRecord
 from evener.agents.models.remote.model import RemoteModel
 from evener.agents.record.run import RunFolder
 from evener.choose import named_model
-from evener.config import RoleModel, StudentConfig
+from evener.config import RoleModel, StudentConfig, student_named
 from evener.protocols.model import ModelRef, Reply, Request
 from evener.protocols.port import Log, Model, Progress
 from evener.reach import farewell, reach
@@ -42,7 +42,7 @@ async def named(
     name: str, role: str, *, api_base: str | None, progress: Progress
 ) -> AsyncGenerator[Model]:
     """The model that a command names, closed when the block ends. Raises ModelError."""
-    spec = StudentConfig(model=name, api_base=api_base)
+    spec = student_named(name, api_base=api_base)
     async with _opened(spec, role, table="", student=spec, progress=progress) as model:
         yield model
 

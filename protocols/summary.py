@@ -117,14 +117,15 @@ class Control(Wire):
 
 class Arm(Wire):
     """What an arm beside the run used, against what the run used: rollouts of its search and
-    collection, tokens it was trained on, model calls for each task once deployed."""
+    collection, tokens it was trained on, model calls for each task once deployed (None where its
+    cells tell)."""
 
     name: str
     rollouts: int = 0
     rollout_limit: int = 0
     trained_tokens: int = 0
     token_limit: int = 0
-    calls_per_task: float = 0.0
+    calls_per_task: float | None = None
     note: str = ""
 
 

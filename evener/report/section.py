@@ -88,7 +88,8 @@ def arms(runs: Sequence[Summary]) -> Table:
     rows = [
         (
             run.seed, a.name, _of(a.rollouts, a.rollout_limit),
-            _of(a.trained_tokens, a.token_limit), f"{a.calls_per_task:.2f}", a.note,
+            _of(a.trained_tokens, a.token_limit),
+            "–" if a.calls_per_task is None else f"{a.calls_per_task:.2f}", a.note,
         )
         for run in runs
         for a in run.arms

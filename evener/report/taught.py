@@ -51,7 +51,7 @@ def reviews(runs: Sequence[Summary]) -> Table:
     ]  # fmt: skip
     header = (
         "seed", "reviewer", "for", "responses", "reviewed", "replaced", "carried on",
-        "invalid attempts", "given up", "calls", "tokens",
+        "invalid attempts", "given up", "calls", "tokens, read too",
     )  # fmt: skip
     note = (
         "responses: of an episode those up to its last allowed replacement, what comes after "

@@ -186,6 +186,18 @@ def test_a_gate_says_what_it_errs_and_what_a_gain_costs() -> None:
     assert "rollouts" in evener("gate", "plan", "--replicates", "20").stdout
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("demo", "--model", ""),
+        ("harness", "adapt", "optimized", "--rewriter", ""),
+        ("bench", "critic", "--critic", " "),
+    ],
+)
+def test_a_model_without_a_name_is_refused(args: tuple[str, ...]) -> None:
+    assert "no model is named" in refusal(*args)
+
+
 def test_an_unknown_split_is_refused(finished: Path) -> None:
     done = evener("evaluate", str(finished), "--split", "exam")
     assert done.code == 2
