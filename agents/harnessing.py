@@ -100,6 +100,11 @@ class HarnessingAgent(Peer):
         try:
             async with limit:
                 return opinion(await reviewer.review(request, attempt=attempt))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # the episode is ended, not the review
+            return _failed("failed: CancelledError")
         except TimeoutError as error:
             late = f"timeout: longer than {self._timeout_s:g} seconds"
             return _failed(late if limit.expired() else f"failed: TimeoutError: {error}")

@@ -91,10 +91,11 @@ def distilled(
         claim = "the weights alone are behind the harness"
     else:
         claim = "the weights alone and the harness are not told apart"
+    idle = "" if start.solved < start.n else " The base needs no harness: it solves all of them."
     return (
         f"With the harness off, trained+target solves {alone.rate:.0%} of {alone.n} sealed tasks, "
         f"base+optimized {dressed.rate:.0%}, base+target {start.rate:.0%}: {claim} "
-        f"({evidence(against)}, paired, {drawn})."
+        f"({evidence(against)}, paired, {drawn}).{idle}"
     )
 
 

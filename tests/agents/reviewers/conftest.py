@@ -34,7 +34,7 @@ class Says:
     """A reviewer that gives its reviews in turn, the last for ever; an exception is raised."""
 
     def __init__(
-        self, *reviews: Review | Exception | Callable[[], Any], name: str = "says"
+        self, *reviews: Review | BaseException | Callable[[], Any], name: str = "says"
     ) -> None:
         self.name = name
         self.digest = digest({"reviewer": name})
@@ -44,7 +44,7 @@ class Says:
     async def review(self, request: ReviewRequest, *, attempt: int = 0) -> Review:
         self.asked.append((request, attempt))
         said = self._reviews.pop(0) if len(self._reviews) > 1 else self._reviews[0]
-        if isinstance(said, Exception):
+        if isinstance(said, BaseException):
             raise said
         if callable(said):
             return await said()  # type: ignore[no-any-return]

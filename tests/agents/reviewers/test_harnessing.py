@@ -144,6 +144,16 @@ async def test_a_replacement_that_changes_nothing_is_a_pass(
         assert here.reviews[0]["decision"] == "PASS"
 
 
+async def test_a_reviewer_that_cancels_itself_ends_no_episode(
+    shop: Shop, about: About, says: Any
+) -> None:
+    reviewer = says(asyncio.CancelledError())
+    async with shop([], reviewer) as here:
+        assert await ask(here, reviewer, about(CALL)) == PASS
+        (entry,) = here.reviews
+    assert entry["faults"] == ["failed: CancelledError"] * 3
+
+
 async def test_a_budget_that_is_used_up_is_not_taken_for_a_bad_review(
     shop: Shop, about: About, says: Any
 ) -> None:

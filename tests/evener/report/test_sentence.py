@@ -115,3 +115,11 @@ def test_the_sentence_says_when_the_gate_did_not_accept_the_model(
     found = against("trained+evolved", "base+seed", 0.1, 0.3)
     text = sentence(cells("base+seed", "trained+evolved"), [found], [line])
     assert ("did not accept m+m1" in text) is said
+
+
+def test_a_base_that_needs_no_harness_is_called_so() -> None:
+    found = cells("base+target", "base+optimized", "trained+target")
+    apart = [against("trained+target", "base+optimized", -0.1, 0.1)]
+    assert "needs no harness" not in module.said(found, apart, drawn="seed 0")
+    found[0] = found[0].model_copy(update={"solved": 60, "rate": 1.0})
+    assert module.said(found, apart, drawn="seed 0").endswith("it solves all of them.")
