@@ -99,6 +99,7 @@ async def test_votes_make_at_least_the_calls_of_what_they_stand_against(
     assert len(one["spent"]) == 3 * len(one["episodes"])
     assert set(one["episodes"]) <= set(one["spent"])
     (arm,) = (Arm.model_validate(body) for body in bodies(run, "arm"))
+    assert arm.calls_per_task is not None
     assert arm.calls_per_task >= history.calls["trained+evolved"]
     with RunFolder.read(run) as folder:
         keys = [folder.record.get(Trajectory, digest).key for digest in one["spent"]]
