@@ -4,12 +4,15 @@
 the same, and no field of a harness is ever null). Field paths address that form: see `path.py`.
 """
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from pydantic import Field, model_serializer, model_validator
 from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
 from evener.protocols.digest import JsonObject, Wire
+
+Mending: TypeAlias = Literal["strip", "lower", "value_alias"]
 
 
 class Part(Wire):
@@ -62,6 +65,23 @@ class ArgumentRule(Part):
     aliases: dict[str, str] = {}
     strip: bool = False
     lower: bool = False
+
+    def mendings(self, value: str) -> Iterator[tuple[Mending, str]]:
+        """What changes a value, one after the other, and what it is then."""
+        if self.strip and value.strip() != value:
+            value = value.strip()
+            yield "strip", value
+        if self.lower and value.lower() != value:
+            value = value.lower()
+            yield "lower", value
+        if self.aliases.get(value, value) != value:
+            yield "value_alias", self.aliases[value]
+
+    def mended(self, value: str) -> str:
+        """The value as the rule leaves it."""
+        for _, after in self.mendings(value):
+            value = after
+        return value
 
 
 class Step(Part):

@@ -156,15 +156,9 @@ def action_call(tool: ReadyTool, call: Call) -> Call:
 def _by_rule(
     rule: ArgumentRule, value: str, call: Call, name: str, mended: list[Coerced], *, turn: int
 ) -> str:
-    if rule.strip and value.strip() != value:
-        mended.append(_mended(turn, call, name, value, value.strip(), "strip"))
-        value = value.strip()
-    if rule.lower and value.lower() != value:
-        mended.append(_mended(turn, call, name, value, value.lower(), "lower"))
-        value = value.lower()
-    if value in rule.aliases and rule.aliases[value] != value:
-        mended.append(_mended(turn, call, name, value, rule.aliases[value], "value_alias"))
-        value = rule.aliases[value]
+    for how, after in rule.mendings(value):
+        mended.append(_mended(turn, call, name, value, after, how))
+        value = after
     return value
 
 

@@ -126,7 +126,7 @@ def _of_tool(tool: Tool, recipe: Recipe, setting: Setting) -> Iterator[Hint]:
         if passed and (rule.aliases or rule.strip or rule.lower):
             settings = {"tool": tool.name, "argument": argument}
             name = f"spelling of {argument} in {tool.name}"
-            yield _hint(name, RULES["units"], settings, f"{where}.arguments.{argument}")
+            yield _hint(name, RULES["spelling"], settings, f"{where}.arguments.{argument}")
     copied = dict.fromkeys(
         step.action
         for step in recipe.steps

@@ -28,7 +28,7 @@ from evener.protocols.knowledge import Knowledge
 from evener.protocols.message import Call
 from evener.protocols.wire import Review, ReviewRequest
 
-_UNFIT = frozenset({"unreadable", "bad_arguments", "units"})
+_UNFIT = frozenset({"unreadable", "bad_arguments", "spelling"})
 
 
 class RecipeReviewer:

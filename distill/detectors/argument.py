@@ -4,6 +4,7 @@ ends, in lower case. Under h* the rules do it, without h* the student has to."""
 import re
 from collections.abc import Iterator
 
+from evener.agents.knowledge.translate import plain_variable
 from evener.distill.detectors.procedure import sets_off
 from evener.protocols.behaviour import Behaviour, Predicate, always
 from evener.protocols.conduct import attempts
@@ -22,13 +23,6 @@ def arguments(harness: Harness) -> Iterator[Behaviour]:
                 yield _canonical(tool, argument, rule, places, harness)
 
 
-def mended(rule: ArgumentRule, value: str) -> str:
-    """A value as the rule leaves it."""
-    value = value.strip() if rule.strip else value
-    value = value.lower() if rule.lower else value
-    return rule.aliases.get(value, value)
-
-
 def _canonical(
     tool: Tool, argument: str, rule: ArgumentRule, places: tuple[Place, ...], harness: Harness
 ) -> Behaviour:
@@ -45,7 +39,7 @@ def _canonical(
     def right(value: object) -> bool:
         if not isinstance(value, str):
             return False
-        return mended(rule, value) == value and (not names or value in names)
+        return rule.mended(value) == value and (not names or value in names)
 
     def shown(trajectory: Trajectory) -> bool:
         values = given(trajectory)
@@ -89,5 +83,5 @@ def _places(tool: Tool, argument: str) -> Iterator[Place]:
         yield from dict.fromkeys([(tool.action, argument), (tool.name, argument)])
     for step in tool.steps or ():
         for name, text in step.arguments.items():
-            if re.fullmatch(rf"\{{\{{\s*{re.escape(argument)}\s*\}}\}}", text):
+            if plain_variable(text) == argument:
                 yield step.action, name

@@ -235,7 +235,7 @@ def test_texts_inside_examples_and_settings_of_k_are_private(
     spoken = ExampleTurn(
         role="assistant", call=ExampleCall(name="lookup", arguments={"item": EXAMPLE})
     )
-    hint = Hint(name="h", rule="units", text="x", settings={"a": [PATTERN]}, source="x")
+    hint = Hint(name="h", rule="spelling", text="x", settings={"a": [PATTERN]}, source="x")
     knowledge = Knowledge(
         name="K",
         source="s",

@@ -79,14 +79,14 @@ BAD_ARGUMENTS = Rule(
 )
 
 
-class UnitsSettings(RuleSettings):
+class SpellingSettings(RuleSettings):
     """The tool of h* and its argument whose spellings K's recipe knows."""
 
     tool: str
     argument: str
 
 
-def _units(settings: UnitsSettings, seen: Seen) -> Found | None:
+def _spelling(settings: SpellingSettings, seen: Seen) -> Found | None:
     recipe = next((r for r in seen.knowledge.recipes if r.tool == settings.tool), None)
     call = seen.written
     if recipe is None or call is None:
@@ -108,22 +108,15 @@ def _units(settings: UnitsSettings, seen: Seen) -> Found | None:
 def _misspelt(rule: ArgumentRule, call: Call, name: str) -> Found | None:
     for written in (name, *rule.names):
         value = call.arguments.get(written)
-        if isinstance(value, str) and (proper := mended(rule, value)) != value:
+        if isinstance(value, str) and (proper := rule.mended(value)) != value:
             return {"argument": name, "given": value, "proper": proper}
     return None
 
 
-def mended(rule: ArgumentRule, value: str) -> str:
-    """The value as the rule spells it."""
-    value = value.strip() if rule.strip else value
-    value = value.lower() if rule.lower else value
-    return rule.aliases.get(value, value)
-
-
-UNITS = Rule(
-    "units",
-    UnitsSettings,
+SPELLING = Rule(
+    "spelling",
+    SpellingSettings,
     ("argument", "given", "proper"),
-    _units,
+    _spelling,
     '{{ argument }} must be spelt "{{ proper }}", not "{{ given }}".',
 )

@@ -1,6 +1,6 @@
 """All hint rules by name."""
 
-from evener.agents.knowledge.rules.call import BAD_ARGUMENTS, UNITS, UNKNOWN_TOOL, UNREADABLE
+from evener.agents.knowledge.rules.call import BAD_ARGUMENTS, SPELLING, UNKNOWN_TOOL, UNREADABLE
 from evener.agents.knowledge.rules.course import NO_ACTION, REPEAT, WRONG_PROCEDURE
 from evener.agents.knowledge.rules.number import ANSWER_DIFFERS, OPERANDS
 from evener.agents.knowledge.rules.rule import AnyRule
@@ -11,7 +11,7 @@ RULES: dict[str, AnyRule] = {
         UNREADABLE,
         UNKNOWN_TOOL,
         BAD_ARGUMENTS,
-        UNITS,
+        SPELLING,
         REPEAT,
         NO_ACTION,
         WRONG_PROCEDURE,

@@ -76,7 +76,7 @@ def test_bad_arguments(speaks: Speaks, asks: Asks, says: Says) -> None:
 def test_units_that_are_spelt_otherwise(speaks: Speaks, asks: Asks, says: Says) -> None:
     def of(unit: str) -> str | None:
         request = asks("Convert.", says("convert", value=3, **{"from": unit, "to": "kilogram"}))
-        return speaks("units", request, tool="convert_any", argument="from")
+        return speaks("spelling", request, tool="convert_any", argument="from")
 
     assert of("Pounds") == 'from must be spelt "pound", not "Pounds".'
     assert of("pound") is None
