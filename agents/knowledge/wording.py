@@ -26,10 +26,6 @@ class Wording:
         """The names in a text that the target lacks."""
         return tuple(dict.fromkeys(self._names.findall(text))) if self._names else ()
 
-    def means(self, name: str) -> str | None:
-        """What stands for a name."""
-        return self._means.get(name)
-
 
 def phrase(recipe: Recipe) -> str:
     """The steps in words, `lookup, then calculator` for example."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, cast
 
 from evener.protocols.behaviour import Behaviour
@@ -43,9 +43,9 @@ def digest_of(detector: Detector) -> str:
 
 
 def _modules(*started: object) -> Iterator[tuple[str, Path]]:
-    """The modules of these functions and classes, and of the functions and classes their globals
-    name, as far as they are of one distribution with them. Data and
-    protocols do not count."""
+    """The modules of these functions and classes, and the modules, functions and classes that their
+    globals name, as far as they are of one package with them. Data, of which there is a digest in
+    the settings, and protocols do not count."""
     left = [str(getattr(one, "__module__", "")) for one in started]
     tops = {name.partition(".")[0] for name in left}
     seen: set[str] = set()
@@ -58,11 +58,16 @@ def _modules(*started: object) -> Iterator[tuple[str, Path]]:
         file = getattr(module, "__file__", None)
         if file is not None:
             yield name, Path(file)
-        left += [str(value.__module__) for value in vars(module).values() if _is_code(value)]
+        for value in vars(module).values():
+            if isinstance(value, ModuleType):
+                left.append(value.__name__)
+            elif _is_code(value):
+                left.append(str(value.__module__))
 
 
 def _is_code(value: Any) -> bool:
     if not isinstance(value, type):
-        return isinstance(value, FunctionType)
+        # a cached function is none, but wraps one
+        return isinstance(value, FunctionType) or hasattr(value, "__wrapped__")
     kind = cast("type[object]", value)
     return not issubclass(kind, Wire | Enum) and not getattr(kind, "_is_protocol", False)

@@ -47,17 +47,27 @@ def test_whatever_it_is_made_of_changes_the_digest(change: dict[str, object]) ->
     assert digest_of(changed) != digest_of(ONE)
 
 
-@pytest.fixture
-def kiosk(tmp_path: Path) -> Iterator[Path]:
+PLAIN = "def deeper(trajectory):\n    return True\n"
+CACHED = f"import functools\n@functools.cache\n{PLAIN}"
+BY_NAME = (
+    "from kiosk_rules.more import deeper\ndef shown(trajectory):\n    return deeper(trajectory)\n"
+)
+BY_MODULE = (
+    "from kiosk_rules import more\ndef shown(trajectory):\n    return more.deeper(trajectory)\n"
+)
+
+
+@pytest.fixture(
+    params=[(PLAIN, BY_NAME), (PLAIN, BY_MODULE), (CACHED, BY_NAME)],
+    ids=["by name", "by module", "cached"],
+)
+def kiosk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A package of someone's own on the import path: a rule, and what it calls."""
     package = tmp_path / "kiosk_rules"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "more.py").write_text("def deeper(trajectory):\n    return True\n")
-    (package / "rule.py").write_text(
-        "from kiosk_rules.more import deeper\n"
-        "def shown(trajectory):\n    return deeper(trajectory)\n"
-    )
+    for name, text in zip(("more", "rule"), request.param, strict=True):
+        (package / f"{name}.py").write_text(text)
     sys.path.insert(0, str(tmp_path))
     yield package
     sys.path.remove(str(tmp_path))
