@@ -117,8 +117,7 @@ class _Checker:
             for text in (pattern.trigger, pattern.evidence, pattern.intervention):
                 if not text.strip():
                     yield f"{where}: an empty text"
-            for text in (pattern.trigger, pattern.evidence, pattern.intervention, pattern.not_when):
-                yield from self._text(text, where)
+            yield from self._text(pattern.intervention, where)
 
     def _parts(self) -> Iterator[str]:
         left = covered(self._optimized, self._knowledge)
@@ -160,7 +159,7 @@ class _Checker:
             yield str(error)
             return
         declared = schema.Arguments(recipe.parameters).names
-        for name in recipe.mends:
+        for name in recipe.mends if recipe.parameters else ():
             if name not in declared:
                 yield f"{where}.mends: there is no parameter {name}"
         for index, step in enumerate(recipe.steps):

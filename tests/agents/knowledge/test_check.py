@@ -97,8 +97,7 @@ def test_a_hint_that_cannot_be_asked(
 def test_a_text_that_names_a_tool_of_h_star(knowledge: Knowledge, refusal: Refusal) -> None:
     text = "Use quote for it."
     assert "it names quote" in refusal(first(knowledge, "guidance", text=text))
-    for place in ("trigger", "evidence", "intervention", "not_when"):
-        assert "it names quote" in refusal(first(knowledge, "patterns", **{place: text}))
+    assert "it names quote" in refusal(first(knowledge, "patterns", intervention=text))
     assert "no tool quote" in refusal(first(knowledge, "guidance", when=When(tools=("quote",))))
 
 
