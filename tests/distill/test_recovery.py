@@ -1,7 +1,7 @@
 """What is recovered of a pattern: its support, both figures, and why there may be none."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from math import isnan
 from statistics import fmean, stdev
 from typing import Any
@@ -10,19 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.distill.detectors import Sighting, frozen
+from evener.distill.detectors import Sighting
 from evener.distill.recovery import points, recovery
-from evener.distill.seen import Seen, watch
-from evener.distill.support import OVERLAP, jaccard, stand_ins, support
-from evener.protocols.behaviour import Behaviour
-from evener.protocols.conduct import worked
-from evener.protocols.event import Acted
+from evener.distill.seen import Seen
+from evener.distill.support import support
 from evener.protocols.interval import wilson
-from evener.protocols.message import Call
-from evener.protocols.model import ModelRef, Usage
 from evener.protocols.summary import Recovery, RecoveryMeans
-from evener.protocols.task import Purpose, Split, Task
-from evener.protocols.trajectory import EpisodeKey, Outcome, Score, Trajectory
 
 
 def arm(
@@ -261,27 +254,6 @@ def test_patterns_whose_supports_overlap_count_once() -> None:
     assert lines[1].paper == pytest.approx(10 / 18)
 
 
-@given(
-    st.dictionaries(
-        st.text("abcdef", min_size=1, max_size=3),
-        st.sets(st.integers(0, 12), max_size=12),
-        max_size=7,
-    )
-)
-def test_patterns_that_stand_for_others_overlap_little_with_each_other(
-    sets: dict[str, set[int]],
-) -> None:
-    supports = {name: [str(task) for task in tasks] for name, tasks in sets.items()}
-    found = stand_ins(supports)
-    leaders = [name for name, group in found.items() if name == group]
-    assert set(found.values()) == set(leaders)
-    for name, group in found.items():
-        assert name == group or jaccard(supports[name], supports[group]) > OVERLAP
-    for left in leaders:
-        for right in leaders:
-            assert left == right or jaccard(supports[left], supports[right]) <= OVERLAP
-
-
 def test_several_episodes_of_a_task_do_not_count_as_independent() -> None:
     def times(count: int) -> Recovery:
         return one(
@@ -300,54 +272,6 @@ def test_several_episodes_of_a_task_do_not_count_as_independent() -> None:
     assert often.paper_low is not None
     assert often.paper_high is not None
     assert often.paper_high - often.paper_low > 0.3
-
-
-def test_episodes_of_all_arms_become_lines_in_the_order_of_the_detectors() -> None:
-    def episodes(calls: Sequence[str]) -> list[Trajectory]:
-        return [episode(f"t{at:03d}", name) for at, name in enumerate(calls)]
-
-    looks = Behaviour(
-        name="looks", part="tools", text="looks up", shown=lambda t: bool(worked(t, "lookup"))
-    )
-    sums = Behaviour(
-        name="sums", part="tools", text="sums up", shown=lambda t: bool(worked(t, "calculator"))
-    )
-    seen = watch(
-        (looks, sums),
-        chosen_base=episodes(["calculator"] * 20),
-        chosen_optimized=episodes(["lookup"] * 20),
-        base=episodes(["calculator"] * 20),
-        optimized=episodes(["lookup"] * 20),
-        distilled=[
-            *episodes(["lookup"] * 15 + ["calculator"] * 4),
-            episode("t019", "lookup", outcome=Outcome.INFRA),
-        ],
-    )
-    lines, means = recovery(seen, seed=0, detectors=frozen((looks, sums)))
-    assert [line.pattern for line in lines] == ["looks", "sums"]
-    assert (lines[0].paper, lines[0].coverage) == (15 / 19, 0.95)
-    assert lines[0].control is None
-    assert lines[1].note == "base + h* never shows it"
-    assert means.detectors == frozen((looks, sums))
-
-
-def episode(task: str, action: str, *, outcome: Outcome = Outcome.FAILED) -> Trajectory:
-    """An episode in which one action worked."""
-    given = Task(id=task, split=Split.TEST, prompt=task)
-    key = EpisodeKey(
-        task=task, prompt_digest="p", harness="h", model="m", purpose=Purpose.EVALUATE, seed=0
-    )
-    return Trajectory(
-        id=key.id(),
-        key=key,
-        task=given,
-        model=ModelRef(base="m", revision="m"),
-        messages=(),
-        events=(Acted(turn=0, tool=action, call=Call(name=action), observation="1"),),
-        outcome=outcome,
-        score=Score(value=0.0, verdict="incorrect"),
-        usage=Usage(),
-    )
 
 
 def test_two_patterns_of_one_name_are_refused() -> None:
