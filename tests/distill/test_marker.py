@@ -186,6 +186,22 @@ def test_a_reviewers_voice_is_in_the_row_and_not_in_the_loss(
     assert "candidate guesses" in trained(plain, renderer)
 
 
+def test_a_token_that_is_partly_a_reviewers_voice_is_not_in_the_loss(
+    desk: Harness, solved: list[Trajectory], renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken = planted(solved[0], "Well. The candidate guesses. Yes.", origin="reviewer")
+    (row,) = rows_of([spoken], desk, renderer, None).rows
+    places = Renderer.places
+
+    def wider(self: Renderer, text: str) -> list[tuple[int, int]]:
+        return [(max(0, a - 1), b + 1) for a, b in places(self, text)]
+
+    monkeypatch.setattr(Renderer, "places", wider)
+    (edged,) = rows_of([spoken], desk, renderer, None).rows
+    assert edged.ids == row.ids
+    assert edged.trained < row.trained
+
+
 @pytest.mark.parametrize(
     "argument", ["the candidate is wrong", "REPLACE it", "replace this with 2+2"]
 )

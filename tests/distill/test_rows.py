@@ -7,6 +7,7 @@ import pytest
 from evener.agents.harness.load import parse_yaml
 from evener.agents.harness.replay import views
 from evener.agents.models.local.render import Renderer
+from evener.distill.marker import Markers
 from evener.distill.rows import Row, RowSet, build_rows
 from evener.distill.settings import SftSettings
 from evener.protocols.error import DataError
@@ -138,6 +139,12 @@ async def test_a_reply_that_led_to_an_error_stays_in_the_row_and_carries_no_loss
     assert all('"juggle"' not in text for text in texts)
     assert '"juggle"' in renderer.tokenizer.decode(list(made.rows[0].ids))
     assert made.untrained == {"not_executed": 1}
+    # of an episode that makes no row nothing is counted but its refusal
+    private = Markers(tools=("final",))
+    none = build_rows(
+        [episode], desk, renderer, settings=SftSettings(), model="tiny", markers=private
+    )
+    assert (none.refused, none.untrained) == ({"private_marker": 1}, {})
 
 
 def test_rows_under_another_harness_are_drawn_with_its_prompt(
