@@ -117,8 +117,8 @@ class Control(Wire):
 
 class Arm(Wire):
     """What an arm beside the run used, against what the run used: rollouts of its search and
-    collection, tokens it was trained on, model calls for each task once deployed (None where its
-    cells tell)."""
+    collection, tokens it was trained on, model calls for each task once deployed (None: its cells
+    tell)."""
 
     name: str
     rollouts: int = 0

@@ -69,7 +69,7 @@ def _environment() -> SandboxedEnvironment:
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
-        optimized=False,
+        optimized=False,  # nothing is worked out ahead of its variables
     )
     kept = cast(
         "dict[str, Callable[..., Any]]",
