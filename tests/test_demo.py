@@ -6,7 +6,6 @@ The demo is what a stranger runs first, so its promises are tested on the real s
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from evener.agents.record.registry import Registry
-from evener.agents.record.run import RunFolder
+from evener.agents.record.run import MANIFEST, RunFolder
 from evener.protocols.summary import Cell, Comparison, Summary
 from evener.protocols.task import Purpose, Split
 
@@ -30,14 +29,12 @@ def start(out: Path, *flags: str) -> subprocess.Popen[str]:
 
 
 def collected(out: Path) -> int:
-    """Finished episodes of the trainer's data, read beside the process that writes them."""
-    log = out / "events.db"
-    if not log.is_file():
+    """Finished episodes of the trainer's data, read beside the process that writes them. There is
+    nothing to read before the manifest, which is written when the log has its tables."""
+    if not (out / MANIFEST).is_file():
         return 0
-    with sqlite3.connect(f"file:{log}?mode=ro", uri=True, timeout=10) as database:
-        question = "SELECT count(*) FROM episodes WHERE purpose = ?"
-        (count,) = database.execute(question, (Purpose.COLLECT.value,)).fetchone()
-    return int(count)
+    with RunFolder.read(out) as folder:
+        return sum(1 for _ in folder.record.trajectories(purpose=Purpose.COLLECT))
 
 
 def children(parent: int) -> list[int]:

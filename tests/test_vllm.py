@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evener.agents.record.run import RunFolder
+from evener.agents.record.run import MANIFEST, RunFolder
 from evener.config import of_run
 from evener.protocols.summary import Summary
 
@@ -87,7 +87,7 @@ def start(out: Path, *overrides: str) -> subprocess.Popen[str]:
 
 def events(out: Path) -> list[dict[str, Any]]:
     """What became of the server so far, read beside the process that writes it."""
-    if not (out / "events.db").is_file() or not (out / "manifest.json").is_file():
+    if not (out / MANIFEST).is_file():
         return []
     with RunFolder.read(out) as folder:
         return [dict(body) for body in folder.record.bodies("server")]

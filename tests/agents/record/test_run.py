@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from evener.agents.record import run as run_module
+from evener.agents.record.atomic import write_atomically
 from evener.agents.record.manifest import Manifest, libraries, tree_digest
 from evener.agents.record.run import RunFolder
 from evener.agents.record.session import Session, sessions
@@ -87,6 +89,22 @@ def test_a_run_is_begun_and_read(tmp_path: Path) -> None:
     with RunFolder.read(path) as viewer:
         assert viewer.state == "finished"
         assert [one.pid for one in viewer.sessions()] == [os.getpid()]
+
+
+def test_a_run_can_be_read_as_soon_as_its_manifest_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def look(path: Path, text: str) -> None:
+        write_atomically(path, text)
+        with RunFolder.read(tmp_path) as viewer:
+            seen.append((path.name, sum(1 for _ in viewer.record.trajectories())))
+
+    monkeypatch.setattr(run_module, "write_atomically", look)
+    with RunFolder.open(tmp_path, MANIFEST):
+        pass
+    assert seen == [("manifest.json", 0)]
 
 
 def test_an_exception_leaves_the_run_interrupted(tmp_path: Path) -> None:
