@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from evener.agents.bus import Peer, answers
-from evener.agents.models.error import ContextExceeded
 from evener.agents.reviewers.opinion import Opinion, opinion
 from evener.agents.reviewers.space import ActionSpace
 from evener.protocols.digest import JsonObject
-from evener.protocols.error import ConfigError, EvenerError, InfraError
+from evener.protocols.error import ConfigError, ContextExceeded, EvenerError, InfraError
 from evener.protocols.knowledge import Knowledge
 from evener.protocols.port import Log, Reviewer
 from evener.protocols.wire import Review, ReviewRequest

@@ -14,10 +14,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evener.agents.record.beside import Entry, beside, file_sha256, settle
-from evener.distill.elsewhere import External
-from evener.distill.rows import Row
+from evener.distill.rows.build import Row
 from evener.distill.settings import SftSettings
-from evener.distill.spec import Finished
+from evener.distill.training.spec import Finished
 from evener.protocols.digest import Wire
 from evener.protocols.error import RunError
 from evener.protocols.model import ModelRef
@@ -26,6 +25,16 @@ from evener.protocols.wire import ModelTrained
 MANIFEST = "manifest.json"
 ROWS = "rows.jsonl"
 TEMPLATE = "chat_template.jinja"
+
+
+class External(Wire):
+    """How an adapter or a model came about outside: the command as it is configured, the digest of
+    the file of rows, seconds, and the command's own figures."""
+
+    command: tuple[str, ...]
+    rows_sha256: str
+    seconds: float
+    metrics: dict[str, float | int | str] = {}
 
 
 class AdapterManifest(Wire):

@@ -25,13 +25,13 @@ from evener.distill.adapter import (
     seal,
     set_aside,
 )
-from evener.distill.marker import Markers
-from evener.distill.process import run_worker
-from evener.distill.rows import RowSet, build_rows
+from evener.distill.rows.build import RowSet, build_rows
+from evener.distill.rows.marker import Markers
+from evener.distill.rows.template import end_of_turn
 from evener.distill.select import EpisodeRefusal, select
 from evener.distill.settings import SftSettings
-from evener.distill.spec import Finished, Line, TrainSpec
-from evener.distill.template import end_of_turn
+from evener.distill.training.process import run_worker
+from evener.distill.training.spec import Finished, Line, TrainSpec
 from evener.protocols.digest import JsonObject, canonical, digest
 from evener.protocols.error import ModelError
 from evener.protocols.harness import Harness

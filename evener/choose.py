@@ -21,8 +21,8 @@ from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Mode
 from evener.serve import check_managed, served, weights_folder
 
 if TYPE_CHECKING:
-    from evener.distill.marker import Markers
-    from evener.distill.secret import Secrets
+    from evener.distill.outside.secret import Secrets
+    from evener.distill.rows.marker import Markers
 
 
 def choose_environment(config: RunConfig) -> Environment:
@@ -158,14 +158,14 @@ def _remote(spec: StudentConfig | RoleModel) -> bool:
 def check_training(config: RunConfig) -> None:
     """ConfigError for a command of the user's that cannot train, before anything is written."""
     if config.plan.training.method == "external":
-        from evener.distill.elsewhere import check_command
+        from evener.distill.outside.elsewhere import check_command
 
         check_command(config.external.command, _secrets(config))
 
 
 def _secrets(config: RunConfig) -> "Secrets":
     """What no file may hold, whatever the variables of the keys are called."""
-    from evener.distill.secret import Secrets
+    from evener.distill.outside.secret import Secrets
 
     providers = [config.student.provider, *(spec.provider for spec in role_models(config).values())]
     return Secrets(more=[p.api_key_env for p in providers if p.api_key_env])
@@ -207,7 +207,7 @@ def choose_tuner(
 
     folder = weights_folder(model)
     if method == "external":
-        from evener.distill.external import ExternalTuner
+        from evener.distill.outside.external import ExternalTuner
 
         return ExternalTuner(
             config.external,

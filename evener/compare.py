@@ -1,17 +1,10 @@
-"""A against B on the same tasks with the same seeds, and a verdict that a pipeline can act on.
-
-The verdict is read off the paired 95 % interval of B − A and a margin m ≥ 0, in this order:
-better (lower bound above 0), not worse (lower bound above −m), worse (upper bound below 0), cannot
-tell. It is `same` where both are one harness and one model, and cannot tell where less than
-`COVERAGE` of the pairs was scored.
-"""
+"""A against B on the same tasks with the same seeds; compared.py says what came of it."""
 
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from evener.agents.bus import Bus
 from evener.agents.models.cache import CachedModel
@@ -19,35 +12,17 @@ from evener.agents.record.manifest import Manifest
 from evener.agents.record.run import RunFolder
 from evener.agents.rollouts import Rollouts
 from evener.agents.student import Student
+from evener.compared import Compared, judge
 from evener.contender import Contender
 from evener.measure import SEALED, look, measure
-from evener.protocols.digest import JsonObject, Wire
+from evener.protocols.digest import JsonObject
 from evener.protocols.error import ConfigError
 from evener.protocols.port import Environment, Progress
-from evener.protocols.summary import Cell, Comparison
+from evener.protocols.summary import Cell
 from evener.protocols.task import Split, Task
 from evener.protocols.trajectory import Outcome, Trajectory
 from evener.protocols.wire import ModelServed
 from evener.report.cell import difference, rewards
-
-COVERAGE = 0.9
-Finding: TypeAlias = Literal["better", "not worse", "worse", "same", "cannot tell"]
-EXIT: dict[Finding, int] = {"better": 0, "not worse": 0, "same": 0, "worse": 1, "cannot tell": 3}
-
-
-class Compared(Wire):
-    """`difference` is B − A. `unscored` are the episodes of each side without a reward, by cause;
-    `looks` says how often a sealed split has been looked at now, for each run that a side is of."""
-
-    a: Cell
-    b: Cell
-    difference: Comparison
-    margin: float
-    temperature: float
-    coverage: float
-    unscored: dict[str, dict[str, int]] = {}
-    looks: dict[str, int] = {}
-    finding: Finding
 
 
 async def compare(
@@ -119,19 +94,6 @@ async def compare(
         looks=looks,
         finding=judge(found, margin, coverage=coverage, same=same),
     )
-
-
-def judge(found: Comparison, margin: float, *, coverage: float, same: bool) -> Finding:
-    """What the interval of B − A shows."""
-    if coverage < COVERAGE:
-        return "cannot tell"
-    if same:
-        return "same"
-    if found.low > 0:
-        return "better"
-    if found.low > -margin:
-        return "not worse"
-    return "worse" if found.high < 0 else "cannot tell"
 
 
 async def _sides(

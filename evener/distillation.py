@@ -23,7 +23,7 @@ from evener.agents.trainer import Trainer
 from evener.choose import choose_tuner
 from evener.config import RunConfig
 from evener.distill.detectors import detectors_of, frozen
-from evener.distill.marker import Markers, markers_of
+from evener.distill.rows.marker import Markers, markers_of
 from evener.lesson import Lesson, prepare, wanted
 from evener.parts import Parts
 from evener.protocols.error import RunError

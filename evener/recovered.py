@@ -5,8 +5,8 @@ from evener.agents.record.log import latest
 from evener.agents.record.run import RunFolder
 from evener.config import of_run
 from evener.distill.detectors import detectors_of, frozen
-from evener.distill.recovery import recovery
-from evener.distill.seen import watch
+from evener.distill.recovery.rate import recovery
+from evener.distill.recovery.seen import watch
 from evener.protocols.digest import JsonObject
 from evener.protocols.harness import Harness
 from evener.protocols.port import Environment

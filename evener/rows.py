@@ -20,7 +20,7 @@ from evener.agents.record.beside import Entry
 from evener.agents.record.run import RunFolder
 from evener.config import of_run
 from evener.distill.adapter import MANIFEST, ROWS, AdapterManifest, read_rows
-from evener.distill.rows import Row
+from evener.distill.rows.build import Row
 from evener.protocols.error import ConfigError, ModelError, RunError
 
 SHORT = 12  # letters of a trajectory's id that name a row

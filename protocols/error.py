@@ -10,6 +10,7 @@ EvenerError
 │   ├── ModelError        a model path, a download, a missing library, no space for weights
 │   └── RunError          a run folder: in use, damaged, not a run
 ├── InfraError            the machinery failed, not the student: retried, never reward 0
+├── ContextExceeded       the prompt leaves no room for a reply: an outcome, and no fault
 ├── BudgetError           a limit the user set was reached; the run stops cleanly
 └── BusError              a message to nobody, a failed handler, a loop of messages
 """
@@ -83,3 +84,22 @@ class BudgetError(EvenerError):
 
 class BusError(EvenerError):
     """A message that could not be delivered, handled or answered."""
+
+
+class ContextExceeded(EvenerError):
+    """The prompt leaves no room for a reply: `prompt_tokens` of a `window` of tokens, each None
+    where a server does not tell; `said` are then its words.
+
+    It ends the episode under its own name. The machinery is not at fault: no retry helps.
+    """
+
+    def __init__(self, *, prompt_tokens: int | None, window: int | None, said: str = "") -> None:
+        self.prompt_tokens = prompt_tokens
+        self.window = window
+        if prompt_tokens is None or window is None:
+            super().__init__(f"the prompt does not fit the model's window: {said}")
+            return
+        super().__init__(
+            f"the prompt has {prompt_tokens} tokens and the model's window {window}: "
+            "no room for a reply"
+        )

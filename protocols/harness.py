@@ -161,7 +161,7 @@ class Hook(Part):
 
 
 class Hooks(Part):
-    """Where hooks run. The names allowed at each stage are in `evener.agents.hooks`."""
+    """Where hooks run. The names allowed at each stage are in `evener.agents.harness.hooks`."""
 
     before_model: tuple[Hook, ...] = ()
     after_model: tuple[Hook, ...] = ()

@@ -44,7 +44,7 @@ def children(parent: int) -> list[int]:
 
 def workers(parent: int) -> list[int]:
     """The training processes that a run has started."""
-    return [pid for pid in children(parent) if b"evener.distill.worker" in cmdline(pid)]
+    return [pid for pid in children(parent) if b"evener.distill.training.worker" in cmdline(pid)]
 
 
 def cmdline(pid: int) -> bytes:

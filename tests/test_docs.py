@@ -14,8 +14,8 @@ import typer
 import yaml
 
 from evener.agents.gates.paired import SCHEDULES, PairedGate
+from evener.agents.harness.hooks.table import TABLE, bind
 from evener.agents.harness.load import parse_yaml
-from evener.agents.hooks.table import TABLE, bind
 from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.trials.supply import Supply
 from evener.agents.trials.trial import REPEATS

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -184,6 +185,30 @@ def layers_at_top_level(root: Path) -> list[str]:
     ]
 
 
+def package_of(module: str) -> tuple[str, str] | None:
+    """Layer and what stands first in it, a folder or a file."""
+    layer = layer_of(module)
+    if layer is None:
+        return None
+    inside = module.split(".")[1 if layer == "evener" else 2 :]
+    return layer, inside[0] if inside else "__init__"
+
+
+def packages_in_a_circle(root: Path) -> list[str]:
+    """Folders of a layer that import each other, over however many others."""
+    edges: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for found in imports(root):
+        layer, first = found.file.parts[0], found.file.parts[1].removesuffix(".py")
+        there = package_of(found.module)
+        if there is not None and there != (layer, first):
+            edges.setdefault((layer, first), set()).add(there)
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return [" → ".join("/".join(package) for package in reversed(error.args[1]))]
+    return []
+
+
 Rule = Callable[[Path], list[str]]
 RULES: list[Rule] = [
     wrong_direction,
@@ -192,6 +217,7 @@ RULES: list[Rule] = [
     agentchat_asked_for,
     runtime_outside_the_bus,
     layers_at_top_level,
+    packages_in_a_circle,
 ]
 
 
@@ -218,16 +244,20 @@ def tree(root: Path, file: str, text: str) -> Path:
         (wrong_direction, "environments/shop.py", "from evener.agents.bus import Bus"),
         (wrong_direction, "agents/trainer.py", "from evener import distill"),
         (wrong_direction, "agents/trainer.py", "from ..distill import sft"),
-        (wrong_direction, "agents/trainer.py", "def f():\n    import evener.distill.sft"),
+        (wrong_direction, "agents/trainer.py", "def f():\n    import evener.distill.training.sft"),
         (wrong_direction, "agents/trainer.py", "import_module('evener.distill')"),
-        (wrong_direction, "distill/sft.py", "from evener.version import VERSION"),
+        (wrong_direction, "distill/training/sft.py", "from evener.version import VERSION"),
         (beyond_the_contracts, "protocols/task.py", "def f():\n    import yaml"),
-        (heavy_at_load, "distill/sft.py", "import torch.nn"),
+        (heavy_at_load, "distill/training/sft.py", "import torch.nn"),
         (heavy_at_load, "evener/graph/build.py", "class A:\n    from networkx import DiGraph"),
-        (heavy_at_load, "distill/sft.py", "try:\n    import trl\nexcept ImportError:\n    pass"),
         (
             heavy_at_load,
-            "distill/sft.py",
+            "distill/training/sft.py",
+            "try:\n    import trl\nexcept ImportError:\n    pass",
+        ),
+        (
+            heavy_at_load,
+            "distill/training/sft.py",
             "if TYPE_CHECKING:\n    import torch\nelse:\n    import torch",
         ),
         (heavy_at_load, "agents/student.py", "from autogen_agentchat.base import Team"),
@@ -245,10 +275,22 @@ def test_a_tree_that_breaks_the_rule_is_seen(
     assert found[0].startswith(file)
 
 
+def test_a_circle_of_packages_is_seen(tmp_path: Path) -> None:
+    tree(tmp_path, "agents/hooks/table.py", "from evener.agents.harness.load import load")
+    tree(tmp_path, "agents/harness/load.py", "def f():\n    from evener.agents.models import error")
+    assert packages_in_a_circle(tmp_path) == []
+    tree(tmp_path, "agents/models/error.py", "from ..hooks import table")
+    (circle,) = packages_in_a_circle(tmp_path)
+    assert set(circle.split(" → ")) == {"agents/hooks", "agents/harness", "agents/models"}
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("distill/sft.py", "def train():\n    import torch\n    from evener.agents import student"),
+        (
+            "distill/training/sft.py",
+            "def train():\n    import torch\n    from evener.agents import student",
+        ),
         ("agents/bus.py", "from autogen_core import SingleThreadedAgentRuntime"),
         ("agents/agentchat/team.py", "from autogen_agentchat.base import Team"),
         ("agents/agentchat/seat.py", "from autogen_core import CancellationToken"),

@@ -12,7 +12,7 @@ from evener.agents.critics.aggregate import distinct
 from evener.agents.critics.catalogue.repair import slug
 from evener.agents.critics.lighter import shown_size
 from evener.agents.harness.check import check
-from evener.agents.hooks.table import STAGES
+from evener.agents.harness.hooks.table import STAGES
 from evener.agents.pattern.background import Background
 from evener.agents.pattern.calling import addressable
 from evener.protocols.attribution import Proposal

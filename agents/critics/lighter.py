@@ -7,9 +7,9 @@ shown, or its hooks; whether the student can do without is for the gate (`simpli
 from collections.abc import Callable, Iterator, Sequence
 
 from evener.agents.harness.check import check
+from evener.agents.harness.hooks.table import STAGES
 from evener.agents.harness.memory import kept
 from evener.agents.harness.template import variables_of
-from evener.agents.hooks.table import STAGES
 from evener.agents.pattern.background import Background, properties
 from evener.protocols.attribution import Proposal
 from evener.protocols.digest import canonical

@@ -14,7 +14,6 @@ from evener.agents.critics.brief import ANSWER, shown, told
 from evener.agents.critics.catalogue import Ground, Repair, repairs
 from evener.agents.critics.catalogue.repair import Gram, slug
 from evener.agents.critics.reading import Blame, Refused, read_blame
-from evener.agents.models.error import ContextExceeded
 from evener.agents.pattern import Background, signatures
 from evener.agents.pattern.finding import checked, head, signature
 from evener.agents.pattern.lexical import grams
@@ -26,6 +25,7 @@ from evener.protocols.attribution import (
     RootCause,
     Severity,
 )
+from evener.protocols.error import ContextExceeded
 from evener.protocols.harness import Harness
 from evener.protocols.message import Message
 from evener.protocols.model import Reply, Request, Sampling

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from evener.agents.harness.episode import Episode, EpisodeOver
+from evener.agents.harness.hooks.effect import Block, Effect, Halt, HookState, Remind
 from evener.agents.harness.tool import Resolved, action_call
-from evener.agents.hooks.effect import Block, Effect, Halt, HookState, Remind
 from evener.protocols.message import Call
 
 

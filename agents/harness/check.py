@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from evener.agents.harness import schema, template
+from evener.agents.harness.hooks.table import STAGES, bind
 from evener.agents.harness.render import SYSTEM_VARIABLES, TASK_VARIABLES, opening
-from evener.agents.hooks.table import STAGES, bind
 from evener.protocols.error import HarnessError
 from evener.protocols.harness import ExampleTurn, Harness, Tool
 from evener.protocols.port import ActionSpec

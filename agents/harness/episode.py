@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from evener.agents.harness import observation, parse
 from evener.agents.harness.context import Account
+from evener.agents.harness.hooks.effect import Block, Effect, HookState, Remind, Stage
 from evener.agents.harness.runtime import Opening, Runtime
-from evener.agents.hooks.effect import Block, Effect, HookState, Remind, Stage
 from evener.protocols.error import EvenerError, InfraError
 from evener.protocols.event import (
     Activated,

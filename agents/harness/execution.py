@@ -9,9 +9,9 @@ import asyncio
 from evener.agents.harness import observation
 from evener.agents.harness.answer import Answers, attempt, blocked
 from evener.agents.harness.episode import Episode
+from evener.agents.harness.hooks.effect import HookState, Repeat
 from evener.agents.harness.schema import Arguments
 from evener.agents.harness.tool import Resolved, action_call, step_call
-from evener.agents.hooks.effect import HookState, Repeat
 from evener.protocols.digest import canonical
 from evener.protocols.error import HarnessError
 from evener.protocols.event import Acted, CallRefused, OutputCut

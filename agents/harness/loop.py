@@ -9,8 +9,7 @@ from evener.agents.harness.activation import adherence
 from evener.agents.harness.episode import Episode, EpisodeOver
 from evener.agents.harness.runtime import prepare
 from evener.agents.harness.turn import take_turn
-from evener.agents.models.error import ContextExceeded
-from evener.protocols.error import EvenerError, InfraError
+from evener.protocols.error import ContextExceeded, EvenerError, InfraError
 from evener.protocols.event import Acted, Ended, EndReason
 from evener.protocols.harness import Harness
 from evener.protocols.port import Answerable, Model, Session

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evener.agents.harness import check, render
+from evener.agents.harness.hooks.effect import BoundHook, Stage
+from evener.agents.harness.hooks.table import STAGES, bind
 from evener.agents.harness.memory import evicted, recalled, text_of
 from evener.agents.harness.skill import Triggers
 from evener.agents.harness.tool import ReadyTool, Toolbox
-from evener.agents.hooks.effect import BoundHook, Stage
-from evener.agents.hooks.table import STAGES, bind
 from evener.protocols.harness import Harness, Note, Skill
 from evener.protocols.message import Message
 from evener.protocols.model import ToolSpec

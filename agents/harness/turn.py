@@ -9,7 +9,7 @@ from evener.agents.harness.answer import Answers, attempt
 from evener.agents.harness.correction import correction, ignored
 from evener.agents.harness.episode import Episode, EpisodeOver
 from evener.agents.harness.execution import make_call
-from evener.agents.hooks.effect import HookState, Reread
+from evener.agents.harness.hooks.effect import HookState, Reread
 from evener.protocols.event import Adhered, Parsed, ParseFailed
 from evener.protocols.model import Reply
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from evener.agents.hooks.answer import VERIFY_ANSWER
-from evener.agents.hooks.guard import LOOP_GUARD, VALIDATE_ARGUMENTS, LoopGuardSettings
-from evener.agents.hooks.help import ASK_FOR_HELP
-from evener.agents.hooks.reading import REPAIR_CALL, REQUIRE_ACTION
-from evener.agents.hooks.retry import RETRY
+from evener.agents.harness.hooks.answer import VERIFY_ANSWER
+from evener.agents.harness.hooks.guard import LOOP_GUARD, VALIDATE_ARGUMENTS, LoopGuardSettings
+from evener.agents.harness.hooks.help import ASK_FOR_HELP
+from evener.agents.harness.hooks.reading import REPAIR_CALL, REQUIRE_ACTION
+from evener.agents.harness.hooks.retry import RETRY
 from evener.agents.knowledge.guidance import left
 from evener.agents.knowledge.part import hooks_of
 from evener.agents.knowledge.rules.rule import AnyRule

@@ -6,7 +6,7 @@ rule, one example, one hook with its settings, one note, one setting. An empty t
 
 from collections.abc import Iterator
 
-from evener.agents.hooks.table import STAGES
+from evener.agents.harness.hooks.table import STAGES
 from evener.protocols.harness import Harness, Hook, Hooks, Skill, Tool
 from evener.protocols.knowledge import Guidance, Knowledge, Recipe
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from evener.agents.hooks.answer import VERIFY_ANSWER
-from evener.agents.hooks.guard import LOOP_GUARD, VALIDATE_ARGUMENTS
-from evener.agents.hooks.help import ASK_FOR_HELP
-from evener.agents.hooks.reading import REPAIR_CALL, REQUIRE_ACTION
-from evener.agents.hooks.retry import RETRY
+from evener.agents.harness.hooks.answer import VERIFY_ANSWER
+from evener.agents.harness.hooks.guard import LOOP_GUARD, VALIDATE_ARGUMENTS
+from evener.agents.harness.hooks.help import ASK_FOR_HELP
+from evener.agents.harness.hooks.reading import REPAIR_CALL, REQUIRE_ACTION
+from evener.agents.harness.hooks.retry import RETRY
 from evener.distill.detectors.conduct import rejected, repaired
 from evener.protocols.behaviour import Behaviour, Predicate, always
 from evener.protocols.conduct import acted, amount, handed_in, well_formed, worked, written

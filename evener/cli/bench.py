@@ -13,8 +13,8 @@ from evener.cli.output import AsJson, emit
 from evener.cli.run import end_on_sigterm
 
 if TYPE_CHECKING:
-    from evener.bench.critic_accuracy import CriticAccuracy
-    from evener.bench.result import SourceTable
+    from evener.bench.critic.accuracy import CriticAccuracy
+    from evener.bench.sources.result import SourceTable
 
 group = typer.Typer(
     name="bench", help="Comparisons with controls that no user has.", no_args_is_help=True
@@ -38,7 +38,7 @@ def sources(
     quiet: Quiet = False,
 ) -> None:
     """Train a student on each of six sources of data and score them all alike. Resumes."""
-    from evener.bench.sources import SourceBench, checked, expected
+    from evener.bench.sources.bench import SourceBench, checked, expected
     from evener.config import load
     from evener.lesson import wanted
     from evener.parts import Parts
@@ -52,7 +52,7 @@ def sources(
         return
     typer.echo(cost.sentence(), err=True)
 
-    from evener.bench.page import render
+    from evener.bench.sources.page import render
     from evener.progress import watching
 
     folder = out or Path("runs") / f"{config.stem}-sources"
@@ -107,9 +107,9 @@ def critic(
     The faults are of the shop desk's harnesses, the students scripted, the episodes really run.
     """
     from evener.agents.pattern import published
-    from evener.bench.critic import measure
-    from evener.bench.critic_page import render
-    from evener.bench.judges import judge_of, judging
+    from evener.bench.critic.judges import judge_of, judging
+    from evener.bench.critic.measure import measure
+    from evener.bench.critic.page import render
     from evener.environments.storefront import Storefront
     from evener.progress import watching
 

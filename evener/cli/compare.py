@@ -46,8 +46,8 @@ def compare(
     interval cannot tell."""
     import asyncio
 
-    from evener.compare import EXIT, Compared
     from evener.compare import compare as run
+    from evener.compared import EXIT, Compared
     from evener.contender import contenders, environment_of
     from evener.environments import create
     from evener.progress import watching

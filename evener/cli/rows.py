@@ -17,7 +17,7 @@ from evener.cli.printable import printable
 from evener.protocols.digest import JsonObject
 
 if TYPE_CHECKING:
-    from evener.distill.piece import Piece
+    from evener.distill.rows.piece import Piece
     from evener.rows import TrainedRows
 
 group = typer.Typer(name="rows", help="What a model was trained on.", no_args_is_help=True)
@@ -50,7 +50,7 @@ def show(
 ) -> None:
     """List the rows that a model was trained on, or print one as the student was shown it."""
     from evener.agents.record.run import RunFolder
-    from evener.distill.piece import pieces, speller
+    from evener.distill.rows.piece import pieces, speller
     from evener.rows import renderer_of, trained_rows
 
     with RunFolder.read(run) as folder:
@@ -88,7 +88,7 @@ def export(
     """Write the rows as JSON lines: token ids, trained spans, text, task, kind, trajectory."""
     from evener.agents.record.atomic import write_atomically
     from evener.agents.record.run import RunFolder
-    from evener.distill.piece import exported, speller
+    from evener.distill.rows.piece import exported, speller
     from evener.protocols.error import ConfigError
     from evener.rows import renderer_of, trained_rows
 

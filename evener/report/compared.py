@@ -1,6 +1,6 @@
 """A comparison for the terminal: both cells, the paired difference, and the verdict."""
 
-from evener.compare import COVERAGE, Compared
+from evener.compared import COVERAGE, Compared
 from evener.report.figure import points, share, shares, span
 from evener.report.table import table
 

@@ -11,7 +11,7 @@ from evener.agents.harness.render import call_text
 from evener.agents.models.local.engine import LocalEngine
 from evener.agents.models.scripted import ScriptedModel
 from evener.agents.reviewed import Reviewed
-from evener.distill.rows import Row, build_rows
+from evener.distill.rows.build import Row, build_rows
 from evener.distill.settings import SftSettings
 from evener.environments.storefront import Storefront, harness_path
 from evener.protocols.harness import Harness

@@ -196,7 +196,10 @@ async def test_unmarked_templates_are_refused_before_training_where_marks_are_as
 
 
 def test_a_worker_ends_when_nobody_waits_for_it_any_more() -> None:
-    code = "from evener.distill.worker import *; import time; end_with_parent(); time.sleep(60)"
+    code = (
+        "from evener.distill.training.worker import *; import time; end_with_parent(); "
+        "time.sleep(60)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], stdin=subprocess.DEVNULL, timeout=30, check=False
     )

@@ -10,7 +10,8 @@ from evener.agents.models.scripted import ScriptedModel
 from evener.agents.record.manifest import Manifest
 from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
-from evener.compare import EXIT, Compared, Finding, compare, judge
+from evener.compare import compare
+from evener.compared import EXIT, Compared, Finding, judge
 from evener.config import RunConfig, of_run
 from evener.contender import Contender, environment_of, named_harness, named_model
 from evener.progress import Silent

@@ -20,10 +20,10 @@ from evener.cli import main
 from evener.cli.rows import CLOSE, LEGEND, OPEN
 from evener.config import RunConfig, StudentConfig
 from evener.distill.adapter import ROWS, AdapterManifest, seal
-from evener.distill.piece import pieces, speller
-from evener.distill.rows import Row
+from evener.distill.rows.build import Row
+from evener.distill.rows.piece import pieces, speller
 from evener.distill.settings import SftSettings
-from evener.distill.spec import Finished, ProbeReport
+from evener.distill.training.spec import Finished, ProbeReport
 from evener.protocols.digest import canonical
 from evener.protocols.model import ModelRef
 from evener.protocols.wire import ModelTrained

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from evener.agents.critics.catalogue.repair import Ground, Repair, add, slug
-from evener.agents.hooks.table import TABLE
+from evener.agents.harness.hooks.table import TABLE
 from evener.protocols.digest import JsonObject
 from evener.protocols.harness import Hook
 from evener.protocols.patch import FieldEdit

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import InvalidStateError
 from dataclasses import dataclass
 
-from evener.agents.models.error import ContextExceeded
 from evener.agents.models.local.adapter import Adapters
 from evener.agents.models.local.batch import Batch
 from evener.agents.models.local.draw import check_sampling
@@ -19,7 +18,7 @@ from evener.agents.models.local.fault import as_infra, closed
 from evener.agents.models.local.job import Job, Loading
 from evener.agents.models.local.render import Renderer
 from evener.agents.models.local.row import Row
-from evener.protocols.error import EvenerError, InfraError
+from evener.protocols.error import ContextExceeded, EvenerError, InfraError
 from evener.protocols.model import ModelRef, Reply, Usage
 
 _QUIET_SECONDS = 0.005

@@ -10,8 +10,7 @@ episode  the request itself is too long: the episode ends under its own name
 import re
 from typing import Literal, TypeAlias
 
-from evener.agents.models.error import ContextExceeded
-from evener.protocols.error import BudgetError, EvenerError, InfraError, ModelError
+from evener.protocols.error import BudgetError, ContextExceeded, EvenerError, InfraError, ModelError
 
 FaultKind: TypeAlias = Literal[
     "rate_limited",

@@ -8,9 +8,8 @@ from autogen_core import FunctionCall
 from autogen_core.models import ChatCompletionTokenLogprob
 
 from evener.agents.agentchat import ClientModel, ModelClient
-from evener.agents.models.error import ContextExceeded
 from evener.agents.models.scripted import ScriptedModel
-from evener.protocols.error import InfraError, ModelError
+from evener.protocols.error import ContextExceeded, InfraError, ModelError
 from evener.protocols.message import Call, Message
 from evener.protocols.model import Request, Sampling, StopReason, ToolSpec
 

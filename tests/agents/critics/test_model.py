@@ -9,11 +9,10 @@ import pytest
 from evener.agents.critics import ModelCritic
 from evener.agents.critics.brief import LONGEST, MOST, shown
 from evener.agents.harness.load import dump_yaml
-from evener.agents.models.error import ContextExceeded
 from evener.agents.models.scripted import ScriptedModel
 from evener.protocols.attribution import RootCause, Severity
 from evener.protocols.digest import canonical
-from evener.protocols.error import EvenerError
+from evener.protocols.error import ContextExceeded, EvenerError
 from evener.protocols.event import Acted
 from evener.protocols.harness import Harness
 from evener.protocols.model import Reply, Request, StopReason

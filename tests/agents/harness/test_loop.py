@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from evener.agents.models.error import ContextExceeded
-from evener.protocols.error import BudgetError, HarnessError, InfraError
+from evener.protocols.error import BudgetError, ContextExceeded, HarnessError, InfraError
 from evener.protocols.model import ModelRef, Reply, StopReason, Usage
 from evener.protocols.port import Observation
 from evener.protocols.trajectory import Outcome

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evener.agents.hooks.table import TABLE
+from evener.agents.harness.hooks.table import TABLE
 from evener.agents.knowledge.adapt import adapt
 from evener.agents.knowledge.check import check_knowledge
 from evener.agents.knowledge.hint import HOOKS

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from evener.agents.harness.check import check
-from evener.agents.hooks.table import STAGES, allowed
+from evener.agents.harness.hooks.table import STAGES, allowed
 from evener.agents.knowledge.adapt import adapt
 from evener.agents.knowledge.check import check_knowledge
 from evener.agents.knowledge.load import dump_yaml, parse_yaml

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evener.agents.models.error import ContextExceeded
 from evener.agents.models.local.engine import LocalEngine, default_threads, model_name
 from evener.agents.models.local.weights import load_tokenizer
-from evener.protocols.error import ConfigError, InfraError, ModelError
+from evener.protocols.error import ConfigError, ContextExceeded, InfraError, ModelError
 from evener.protocols.message import Call, Message
 from evener.protocols.model import Request, Sampling, StopReason
 

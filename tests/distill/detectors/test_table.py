@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evener.agents.hooks.table import TABLE
+from evener.agents.harness.hooks.table import TABLE
 from evener.distill.detectors import detectors_of, sightings, undetected
 from evener.distill.detectors.hook import HOOKS, WITHOUT
 from evener.environments.storefront import Storefront

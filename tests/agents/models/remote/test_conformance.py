@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from evener.agents.models.error import ContextExceeded
 from evener.agents.models.remote.faults import (
     FAULTS,
     Answered,
@@ -15,7 +14,7 @@ from evener.agents.models.remote.faults import (
     FaultServer,
     scripted,
 )
-from evener.protocols.error import EvenerError, InfraError, ModelError
+from evener.protocols.error import ContextExceeded, EvenerError, InfraError, ModelError
 from evener.protocols.message import Call, Message
 from evener.protocols.model import Request, Sampling, StopReason, ToolSpec
 

@@ -1,0 +1,1 @@
+"""How much of what a harness did the weights do without it, pattern by pattern."""

@@ -1,0 +1,1 @@
+"""How well a critic blames, on plants whose cause is known."""
