@@ -6,7 +6,7 @@ from evener.agents.record.run import RunFolder
 from evener.config import of_run
 from evener.distill.detectors import detectors_of, frozen
 from evener.distill.recovery.rate import recovery
-from evener.distill.recovery.seen import watch
+from evener.distill.recovery.sighted import watch
 from evener.protocols.digest import JsonObject
 from evener.protocols.harness import Harness
 from evener.protocols.port import Environment

@@ -20,7 +20,7 @@ from statistics import NormalDist
 
 from pydantic import Field, model_validator
 
-from evener.agents.gates.rule import Judge, Look, Standing, State, above, cheaper, walk
+from evener.agents.gates.rule import Judge, Look, State, Walked, above, cheaper, walk
 from evener.agents.gates.sample import PairSample, Sample
 from evener.protocols.attribution import TrialKind
 from evener.protocols.digest import Wire, digest
@@ -195,7 +195,7 @@ class PairedGate:
         return judge
 
     def _judge_out(
-        self, held_in: Sample, first: Standing, held_out: Sample, kind: TrialKind
+        self, held_in: Sample, first: Walked, held_out: Sample, kind: TrialKind
     ) -> Judge:
         settings = self.settings
 

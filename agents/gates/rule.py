@@ -24,7 +24,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Walked:
     """Where a side stands after `n` pairs; `want` is the next look's size, 0 if there is none."""
 
     state: State
@@ -36,26 +36,26 @@ class Standing:
 Judge = Callable[[int, float], tuple[State, str]]
 
 
-def walk(sample: Sample, looks: Sequence[Look], judge: Judge, *, exhausted: bool) -> Standing:
+def walk(sample: Sample, looks: Sequence[Look], judge: Judge, *, exhausted: bool) -> Walked:
     """Judge each look that the pairs reach until one settles the side."""
     seen, reason = 0, ""
     for size, z in looks:
         at = size
         if sample.size < size:
             if not exhausted:
-                return Standing(State.OPEN, seen, size, reason)
+                return Walked(State.OPEN, seen, size, reason)
             if seen == 0:
-                return Standing(State.OPEN, 0, 0, f"{sample.size} of {size} pairs for a first look")
+                return Walked(State.OPEN, 0, 0, f"{sample.size} of {size} pairs for a first look")
             if sample.size == seen:
                 break
             at = sample.size
         state, reason = judge(at, z)
         seen = at
         if state is not State.OPEN:
-            return Standing(state, seen, 0, reason)
+            return Walked(state, seen, 0, reason)
         if at < size:
             break
-    return Standing(State.OPEN, seen, 0, reason)
+    return Walked(State.OPEN, seen, 0, reason)
 
 
 def points(share: float) -> str:

@@ -18,7 +18,7 @@ Worked = Callable[[Made], bool]
 
 
 @dataclass(frozen=True)
-class Standing:
+class CallState:
     """Where a call of h* stands: `taken` executed calls belong to it. It is `over` when its last
     step was taken or one of them failed, and has then `result`; else `following` is the next step,
     None where none can be written."""
@@ -40,20 +40,20 @@ class Course:
         """Whether a call of that tool can be carried out under the target."""
         return name in self.recipes.by_tool or name in self._space.runtime.toolbox.tools
 
-    def standing(self, call: Call, executed: Sequence[Made], *, worked: Worked) -> Standing:
+    def standing(self, call: Call, executed: Sequence[Made], *, worked: Worked) -> CallState:
         """The call's steps held against what was executed, from its first call on."""
         result: str | None = None
         for at in range(self._length(call)):
             step = self._step(call, at, result)
             if step is None or at >= len(executed):
-                return Standing(at, over=False, result="", following=step)
+                return CallState(at, over=False, result="", following=step)
             made = executed[at]
             if made.call is None or signature(made.call) != signature(step):
-                return Standing(at, over=False, result="", following=step)
+                return CallState(at, over=False, result="", following=step)
             result = made.told
             if not worked(made):
-                return Standing(at + 1, over=True, result=result, following=None)
-        return Standing(self._length(call), over=True, result=result or "", following=None)
+                return CallState(at + 1, over=True, result=result, following=None)
+        return CallState(self._length(call), over=True, result=result or "", following=None)
 
     def following(self, call: Call, seen: Seen) -> Call | None:
         """The next step of a call, given the latest of its steps in an episode; None where it is

@@ -9,7 +9,7 @@ it. So a model that h* helps corrects the same model without it, and nobody else
 from evener.agents.knowledge.hints import fire
 from evener.agents.knowledge.rules.number import ANSWER_DIFFERS
 from evener.agents.knowledge.seen import Seen, signature
-from evener.agents.reviewers.course import Course, Standing
+from evener.agents.reviewers.course import CallState, Course
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.procedure import answer_with_last_result, procedure_of, steps_done
 from evener.agents.reviewers.proposer import Proposer, Talk
@@ -162,7 +162,7 @@ class OwnReviewer:
 
     async def _propose(
         self, seen: Seen, talk: Talk, *, at: int, attempt: int = 0
-    ) -> tuple[Call | None, Standing | None]:
+    ) -> tuple[Call | None, CallState | None]:
         """The next proposal, and where it stands among the calls executed from `at` on, which is
         told to the model once it is over. No standing where K cannot carry it out."""
         call = await self._proposer.next(seen.request, talk, attempt)

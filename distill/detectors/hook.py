@@ -19,7 +19,7 @@ from evener.protocols.trajectory import Trajectory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class HookSign:
     """What shows that a hook has nothing left to do. `shown` is made from the hook's settings."""
 
     text: str
@@ -79,23 +79,23 @@ def _mending(settings: JsonObject) -> Predicate:
     return repaired
 
 
-HOOKS: dict[str, Seen] = {
-    REPAIR_CALL.name: Seen(
+HOOKS: dict[str, HookSign] = {
+    REPAIR_CALL.name: HookSign(
         text="whatever is meant as a call can be read as one",
         shown=_readable,
         conditional=False,
     ),
-    REQUIRE_ACTION.name: Seen(
+    REQUIRE_ACTION.name: HookSign(
         text="something is executed, and the episode does not end for want of a call",
         shown=_acting,
         conditional=False,
     ),
-    LOOP_GUARD.name: Seen(
+    LOOP_GUARD.name: HookSign(
         text="no call is made so often that the guard would step in", shown=_unlooped
     ),
-    VERIFY_ANSWER.name: Seen(text="the answer is the last result", shown=_last_result),
-    VALIDATE_ARGUMENTS.name: Seen(text="no call is refused for its arguments", shown=_fitting),
-    ASK_FOR_HELP.name: Seen(
+    VERIFY_ANSWER.name: HookSign(text="the answer is the last result", shown=_last_result),
+    VALIDATE_ARGUMENTS.name: HookSign(text="no call is refused for its arguments", shown=_fitting),
+    ASK_FOR_HELP.name: HookSign(
         text="after a rejected call comes another one, and in the end one that works",
         shown=_mending,
         occasion=rejected,
@@ -112,16 +112,16 @@ def hooks(harness: Harness) -> Iterator[Behaviour]:
     named: set[str] = set()
     for stage, entries in harness.middleware.hooks:
         for entry in entries:
-            seen = HOOKS.get(entry.name)
-            if seen is None or entry.name in named:
+            sign = HOOKS.get(entry.name)
+            if sign is None or entry.name in named:
                 continue
             named.add(entry.name)
             yield Behaviour(
                 name=f"hook:{entry.name}",
                 part=f"middleware.hooks.{stage}[{entry.name}]",
-                text=seen.text,
-                occasion=seen.occasion,
-                shown=seen.shown(entry.settings),
-                conditional=seen.conditional,
+                text=sign.text,
+                occasion=sign.occasion,
+                shown=sign.shown(entry.settings),
+                conditional=sign.conditional,
                 settings=entry.settings,
             )

@@ -21,7 +21,7 @@ _PIECE = 1 << 16
 _LAST = 200
 
 
-class Talk:
+class CommandLog:
     """The log of a command, written line by line through `hide`."""
 
     def __init__(self, path: Path, hide: Callable[[str], str]) -> None:
@@ -79,7 +79,7 @@ async def run(
         raise ModelError(
             f"no program {command[0]!r}", where=where, remedy="give its path, or correct PATH"
         )
-    talk = Talk(log, hide)
+    talk = CommandLog(log, hide)
     try:
         talk.write(f"$ {' '.join(command)}")
         try:
@@ -101,7 +101,7 @@ async def run(
         talk.close()
 
 
-async def _ended(command: Sequence[str], talk: Talk) -> int:
+async def _ended(command: Sequence[str], talk: CommandLog) -> int:
     """The exit status, negative for a signal, once nothing of the group is left."""
     guard = str(files("evener.agents.models.vllm") / _GUARD)
     reading, writing = os.pipe()
@@ -147,7 +147,7 @@ async def _over(guard: asyncio.subprocess.Process, told: bytearray) -> None:
             os.killpg(int(told.split()[0]), signal.SIGKILL)
 
 
-async def _listen(reading: int, talk: Talk) -> None:
+async def _listen(reading: int, talk: CommandLog) -> None:
     """Write down what comes out of a pipe until nobody writes into it any more."""
     stream = asyncio.StreamReader()
     pipe = os.fdopen(reading, "rb", buffering=0)

@@ -12,7 +12,7 @@ from itertools import chain
 from math import isnan, nan
 from typing import TypeAlias
 
-from evener.distill.recovery.seen import Seen
+from evener.distill.recovery.sighted import Sighted
 from evener.distill.recovery.support import LEAST, stand_ins, support, why_few
 from evener.protocols.interval import Interval, bootstrap, wilson
 from evener.protocols.summary import MeanFigure, Recovery, RecoveryMeans
@@ -27,7 +27,7 @@ EMPTY: Unit = (0,) * WIDTH
 
 
 def recovery(
-    seen: Sequence[Seen], *, seed: int, detectors: str = ""
+    seen: Sequence[Sighted], *, seed: int, detectors: str = ""
 ) -> tuple[tuple[Recovery, ...], RecoveryMeans]:
     """A line for every pattern, in order, and the means over those that count. `detectors` is the
     digest that was frozen before training, for the record.
@@ -61,7 +61,7 @@ def recovery(
     return tuple(lines), _means(counted, seed=seed).model_copy(update={"detectors": detectors})
 
 
-def points(seen: Seen) -> tuple[float, float]:
+def points(seen: Sighted) -> tuple[float, float]:
     """The paper's figure and the corrected one on a pattern's support, of any size and without
     bounds; not a number where there is none."""
     units = _units(seen, support(seen.chosen_base, seen.chosen_optimized))
@@ -201,7 +201,7 @@ def _run_in(units: dict[str, Unit], *arms: int) -> dict[str, Unit]:
     return {task: unit for task, unit in units.items() if all(unit[arm + 2] for arm in arms)}
 
 
-def _units(seen: Seen, tasks: Sequence[str]) -> dict[str, Unit]:
+def _units(seen: Sighted, tasks: Sequence[str]) -> dict[str, Unit]:
     """Replicate B by task of the support."""
     counted = {task: list(EMPTY) for task in tasks}
     arms = {BASE: seen.base, OPTIMIZED: seen.optimized, DISTILLED: seen.distilled}

@@ -112,7 +112,7 @@ class Serving(Protocol):
         ...
 
 
-class Standing:
+class ForeignServer:
     """A server that somebody else runs: one life, whose end nobody tells us."""
 
     def __init__(self, url: str, client: Server, admin: Admin) -> None:

@@ -15,7 +15,7 @@ from evener.agents.models.remote.provider import PROVIDERS
 from evener.agents.models.remote.settings import RemoteSettings
 from evener.agents.models.vllm.admin import Admin
 from evener.agents.models.vllm.command import Launch, find_python
-from evener.agents.models.vllm.life import Life, Standing
+from evener.agents.models.vllm.life import ForeignServer, Life
 from evener.agents.models.vllm.model import VllmModel
 from evener.agents.models.vllm.preflight import Preflight
 from evener.agents.models.vllm.server import ManagedServer
@@ -99,7 +99,7 @@ def hosted(
     ref = ModelRef(base=base, revision=f"{base}@{found.host}")
     known = (str(weights), weights.name, model_name(weights)) if weights is not None else ()
     return VllmModel(
-        Standing(found.base, client, Admin(found, key)),
+        ForeignServer(found.base, client, Admin(found, key)),
         name=name,
         ref=ref,
         host=found.host,

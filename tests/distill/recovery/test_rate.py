@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evener.distill.detectors import Sighting
 from evener.distill.recovery.rate import points, recovery
-from evener.distill.recovery.seen import Seen
+from evener.distill.recovery.sighted import Sighted
 from evener.distill.recovery.support import support
 from evener.protocols.interval import wilson
 from evener.protocols.summary import Recovery, RecoveryMeans
@@ -42,7 +42,7 @@ def some(shown: int, of: int = 40) -> tuple[Sighting, ...]:
     return arm([at < shown for at in range(of)])
 
 
-def one(seen: Seen) -> Recovery:
+def one(seen: Sighted) -> Recovery:
     (line,), _ = recovery([seen], seed=0)
     return line
 
@@ -65,7 +65,7 @@ def test_two_episodes_of_a_task_in_replicate_a_are_refused() -> None:
 
 def test_both_figures_of_a_pattern_by_hand() -> None:
     # the support is 20 tasks; on it base shows 4, h* 16, the student 13, the control 6
-    seen = Seen(
+    seen = Sighted(
         pattern="looked_up_first",
         part="tools[quote].steps",
         **chosen(20),
@@ -94,7 +94,7 @@ def test_both_figures_of_a_pattern_by_hand() -> None:
 
 
 def test_a_mean_of_ratios_leaves_out_where_the_harness_does_nothing_for_the_control_too() -> None:
-    clear = Seen(
+    clear = Sighted(
         pattern="a",
         **chosen(20),
         base=some(4),
@@ -102,7 +102,7 @@ def test_a_mean_of_ratios_leaves_out_where_the_harness_does_nothing_for_the_cont
         distilled=some(13),
         control=some(6),
     )
-    nothing = Seen(
+    nothing = Sighted(
         pattern="b",
         **chosen(12),
         base=some(6),
@@ -117,9 +117,11 @@ def test_a_mean_of_ratios_leaves_out_where_the_harness_does_nothing_for_the_cont
 
 
 def test_tasks_outside_the_support_change_nothing() -> None:
-    inside = Seen(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
+    inside = Sighted(
+        pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13)
+    )
     shown = [at < 13 or at >= 20 for at in range(40)]
-    outside = Seen(
+    outside = Sighted(
         pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=arm(shown)
     )
     assert one(inside) == one(outside)
@@ -127,7 +129,7 @@ def test_tasks_outside_the_support_change_nothing() -> None:
 
 def test_conditional_rates_are_of_the_episodes_with_the_occasion() -> None:
     # half of the student's episodes hold no well-formed call; of the others it shows 5 of 10
-    seen = Seen(
+    seen = Sighted(
         pattern="operator_named",
         conditional=True,
         **chosen(20),
@@ -144,14 +146,16 @@ def test_conditional_rates_are_of_the_episodes_with_the_occasion() -> None:
 
 def test_a_student_without_a_well_formed_call_has_no_corrected_figure() -> None:
     silent = arm([False] * 40, applies=lambda at: False)
-    line = one(Seen(pattern="p", **chosen(20), base=some(2), optimized=some(18), distilled=silent))
+    line = one(
+        Sighted(pattern="p", **chosen(20), base=some(2), optimized=some(18), distilled=silent)
+    )
     assert (line.distilled, line.recovered, line.paper) == (None, None, 0.0)
     assert line.note == "distilled + h never has the occasion in replicate B"
 
 
 def test_a_task_that_an_arm_lacks_is_left_out_of_the_corrected_figure_and_counted() -> None:
     lost = tuple(seen for seen in some(16) if seen.task not in {"t000", "t001", "t002"})
-    line = one(Seen(pattern="p", **chosen(20), base=some(4), optimized=lost, distilled=some(10)))
+    line = one(Sighted(pattern="p", **chosen(20), base=some(4), optimized=lost, distilled=some(10)))
     assert line.coverage == 17 / 20
     assert (line.base, line.with_harness, line.distilled) == (1 / 17, 13 / 17, 7 / 17)
     assert line.paper == 0.5
@@ -172,7 +176,7 @@ def test_a_task_that_an_arm_lacks_is_left_out_of_the_corrected_figure_and_counte
 def test_a_support_that_is_too_small_is_listed_with_the_reason(
     base: list[bool | None], dressed: list[bool | None], said: str
 ) -> None:
-    seen = Seen(
+    seen = Sighted(
         pattern="p",
         chosen_base=arm(base),
         chosen_optimized=arm(dressed),
@@ -188,7 +192,7 @@ def test_a_support_that_is_too_small_is_listed_with_the_reason(
 
 
 def test_a_base_that_makes_no_call_gives_no_support_and_says_so() -> None:
-    seen = Seen(
+    seen = Sighted(
         pattern="p",
         chosen_base=arm([False] * 40, applies=lambda at: False),
         chosen_optimized=some(40),
@@ -203,7 +207,7 @@ def test_a_base_that_makes_no_call_gives_no_support_and_says_so() -> None:
 def test_a_harness_that_does_nothing_in_replicate_b_is_never_divided_by(
     base: int, dressed: int
 ) -> None:
-    seen = Seen(
+    seen = Sighted(
         pattern="p", **chosen(20), base=some(base), optimized=some(dressed), distilled=some(15)
     )
     (line,), means = recovery([seen], seed=0)
@@ -215,11 +219,11 @@ def test_a_harness_that_does_nothing_in_replicate_b_is_never_divided_by(
 
 def test_greedy_replicates_that_repeat_each_other_make_both_figures_one() -> None:
     line = one(
-        Seen(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(13))
+        Sighted(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(13))
     )
     assert line.recovered == line.paper == 0.65
     whole = one(
-        Seen(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(20))
+        Sighted(pattern="p", **chosen(20), base=some(0), optimized=some(20), distilled=some(20))
     )
     assert whole.recovered == 1.0
     assert whole.low == pytest.approx(wilson(20, 20).low)  # all alike is no certainty
@@ -227,7 +231,7 @@ def test_greedy_replicates_that_repeat_each_other_make_both_figures_one() -> Non
 
 def test_a_mean_that_is_alike_on_every_task_has_bounds_and_lies_in_them() -> None:
     # every task twice: under h* one of two shows it, of the distilled student both
-    seen = Seen(
+    seen = Sighted(
         pattern="p",
         **chosen(20),
         base=some(0) + some(0),
@@ -241,8 +245,8 @@ def test_a_mean_that_is_alike_on_every_task_has_bounds_and_lies_in_them() -> Non
 
 
 def test_patterns_whose_supports_overlap_count_once() -> None:
-    def seen(name: str, tasks: int) -> Seen:
-        return Seen(
+    def seen(name: str, tasks: int) -> Sighted:
+        return Sighted(
             pattern=name, **chosen(tasks), base=some(0), optimized=some(40), distilled=some(10)
         )
 
@@ -257,7 +261,7 @@ def test_patterns_whose_supports_overlap_count_once() -> None:
 def test_several_episodes_of_a_task_do_not_count_as_independent() -> None:
     def times(count: int) -> Recovery:
         return one(
-            Seen(
+            Sighted(
                 pattern="p",
                 **chosen(20),
                 base=some(4) * count,
@@ -275,20 +279,20 @@ def test_several_episodes_of_a_task_do_not_count_as_independent() -> None:
 
 
 def test_two_patterns_of_one_name_are_refused() -> None:
-    seen = Seen(pattern="p", **chosen(20), base=some(0), optimized=some(1), distilled=some(1))
+    seen = Sighted(pattern="p", **chosen(20), base=some(0), optimized=some(1), distilled=some(1))
     with pytest.raises(ValueError, match="one name"):
         recovery([seen, seen], seed=0)
 
 
 def test_a_seed_gives_the_same_bounds_again() -> None:
-    seen = Seen(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
+    seen = Sighted(pattern="p", **chosen(20), base=some(4), optimized=some(16), distilled=some(13))
     assert recovery([seen], seed=3) == recovery([seen], seed=3)
     lines, means = recovery([seen], seed=3)
     assert RecoveryMeans.model_validate_json(means.model_dump_json()) == means
     assert Recovery.model_validate_json(lines[0].model_dump_json()) == lines[0]
 
 
-def world(draw: random.Random, tasks: int, *, learned: float) -> Seen:
+def world(draw: random.Random, tasks: int, *, learned: float) -> Sighted:
     """Tasks where base + h shows the pattern with a chance of Beta(1, 3), base + h* with one of
     Beta(3, 1), and the student lies `learned` of the way between."""
     rows: list[list[bool]] = []
@@ -297,7 +301,7 @@ def world(draw: random.Random, tasks: int, *, learned: float) -> Seen:
         chances = (p, q, p, q, p + learned * (q - p))
         rows.append([draw.random() < chance for chance in chances])
     a0, a1, b0, b1, student = (arm(column) for column in zip(*rows, strict=True))
-    return Seen(
+    return Sighted(
         pattern="p", chosen_base=a0, chosen_optimized=a1, base=b0, optimized=b1, distilled=student
     )
 
@@ -338,7 +342,7 @@ def test_no_world_divides_by_nothing_or_leaves_its_bounds(
     seen = (
         world(draw, tasks, learned=learned)
         if tasks
-        else Seen(
+        else Sighted(
             pattern="p", chosen_base=(), chosen_optimized=(), base=(), optimized=(), distilled=()
         )
     )

@@ -10,7 +10,7 @@ from evener.protocols.trajectory import Trajectory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class Sighted:
     """One pattern in the episodes of all arms. `chosen_*` are replicate A, one episode a task; the
     others replicate B, on fresh seeds, `control` where there is one."""
 
@@ -34,10 +34,10 @@ def watch(
     optimized: Sequence[Trajectory],
     distilled: Sequence[Trajectory],
     control: Sequence[Trajectory] | None = None,
-) -> tuple[Seen, ...]:
+) -> tuple[Sighted, ...]:
     """What every detector says of the episodes of all arms, in the order of the detectors."""
     return tuple(
-        Seen(
+        Sighted(
             pattern=one.name,
             part=one.part,
             conditional=one.conditional,

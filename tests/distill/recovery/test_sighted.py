@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evener.distill.detectors import frozen
 from evener.distill.recovery.rate import recovery
-from evener.distill.recovery.seen import watch
+from evener.distill.recovery.sighted import watch
 from evener.protocols.behaviour import Behaviour
 from evener.protocols.conduct import worked
 from evener.protocols.event import Acted
