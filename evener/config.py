@@ -10,9 +10,9 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, TypeAlias, cast, get_args
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from evener.agents.models.remote.address import Address
 from evener.agents.models.remote.settings import RemoteSettings
@@ -29,10 +29,19 @@ RESERVED = ("seed", "evolved", "target", "optimized", "reviewed", "recipe", "ran
 RESERVED_NUMBERED = ("evolved_", "reviewed_", "counterfactual_")
 
 
+def _named(name: str) -> str:
+    if not name.strip():
+        raise ValueError("an empty name")
+    return name
+
+
+Name: TypeAlias = Annotated[str, AfterValidator(_named)]
+
+
 class EnvironmentConfig(Wire):
     """Which environment, and its own settings."""
 
-    name: str = "storefront"
+    name: Name = "storefront"
     settings: JsonObject = {}
 
 
@@ -41,7 +50,7 @@ class StudentConfig(Wire):
     `provider/name`. `threads` None: chosen at start. `api_base` and `provider` are for a model
     behind an interface, `vllm` for one that vLLM serves."""
 
-    model: str = Field(default="embedded", min_length=1)
+    model: Name = "embedded"
     api_base: str | None = None
     dtype: Literal["float32", "bfloat16", "auto"] = "float32"
     threads: int | None = Field(default=None, ge=1)
@@ -55,7 +64,7 @@ class RoleModel(Wire):
     """The model of a role other than the student's: `student` is the student's own base, any other
     name means what it means for the student."""
 
-    model: str = Field(default="student", min_length=1)
+    model: Name = "student"
     api_base: str | None = None
     provider: RemoteSettings = RemoteSettings()
 
@@ -87,7 +96,7 @@ class HarnessConfig(Wire):
     `arms` are harnesses that only the sealed test runs, name → name or file.
     """
 
-    start: str = "seed"
+    start: Name = "seed"
     arms: dict[str, str] = {}
 
     @field_validator("arms")
@@ -124,14 +133,14 @@ class DistillConfig(Wire):
     `control` trains a second student on the action format alone.
     """
 
-    target: str = "target"
-    optimized: str = "optimized"
+    target: Name = "target"
+    optimized: Name = "optimized"
     reviewer: Literal["own", "recipe", "model", "passthrough"] = "own"
     review: Literal["always", "flagged"] = "always"
     threshold: float | None = Field(default=None, le=0)
     most_replaced: int | None = Field(default=None, ge=1, lt=MOST_REPLACEMENTS)
     reviewer_model: RoleModel = RoleModel()
-    knowledge: str = "adapted"
+    knowledge: Name = "adapted"
     replicate_tasks: int = Field(default=120, ge=0)
     temperature: float = Field(default=0.3, gt=0, le=2)
     control: bool = True
@@ -200,9 +209,9 @@ def of_run(folder: RunFolder) -> RunConfig:
                 remedy="read it with the evener that made it, or begin another run",
             ) from None
         raise RunError(
-            f"its configuration is damaged: {key}: {first['msg']}",
+            f"its configuration cannot be read: {key}: {first['msg']}",
             where=str(folder.path / "manifest.json"),
-            remedy="restore it, or begin another run",
+            remedy="read it with the evener that made it, or restore the file if it was changed",
         ) from None
 
 

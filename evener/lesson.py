@@ -1,6 +1,6 @@
 """What a distillation teaches and to whom: harnesses and K, made and checked before any episode."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from evener.adapt import adapted
 from evener.agents.pattern.background import Background, published
 from evener.agents.plan import derive
 from evener.agents.reviewed import check_reviewable
+from evener.agents.reviewers.own import check_readable
 from evener.choose import check_training, choose_environment, choose_harness
 from evener.config import DistillConfig, RoleModel, RunConfig
 from evener.contender import check_named, named_harness
@@ -51,7 +52,8 @@ def wanted(config: RunConfig) -> DistillConfig:
             remedy='use "lora", or "external"',
         )
     _heeded(config)
-    _read(config.distill)
+    for where, what, remedy in _idle(config, config.distill):
+        raise ConfigError(what, where=where, remedy=remedy)
     return config.distill
 
 
@@ -77,13 +79,30 @@ def _heeded(config: RunConfig) -> None:
             )
 
 
-def _read(settings: DistillConfig) -> None:
-    """ConfigError for a reviewer's model where the reviewer is none."""
+def _idle(config: RunConfig, settings: DistillConfig) -> Iterator[tuple[str, str, str]]:
+    """Settings of a distillation that others leave without effect: key, why, what to do."""
+    nobody = settings.reviewer == "passthrough"
     if settings.reviewer != "model" and settings.reviewer_model != RoleModel():
-        raise ConfigError(
+        yield (
+            "distill.reviewer_model",
             f"the reviewer {settings.reviewer!r} asks no such model",
-            where="distill.reviewer_model",
-            remedy='leave it out, or set distill.reviewer = "model"',
+            'leave it out, or set distill.reviewer = "model"',
+        )
+    if nobody and settings.review == "flagged":
+        yield "distill.review", "the reviewer 'passthrough' is nobody to be asked", "leave it out"
+    if nobody and settings.knowledge == "empty":
+        yield "distill.knowledge", "the reviewer 'passthrough' reads no K", "leave it out"
+    if not settings.replicate_tasks and settings.temperature != DistillConfig().temperature:
+        yield (
+            "distill.temperature",
+            "nothing is sampled where distill.replicate_tasks is 0",
+            "leave it out",
+        )
+    if settings.control and config.finetune.mask == "format":
+        yield (
+            "distill.control",
+            'the control is trained as finetune.mask = "format" has the student trained',
+            "set distill.control = false, or leave the mask out",
         )
 
 
@@ -103,6 +122,8 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
     for spec, harness in named.items():
         check_named(spec, harness, background.actions)
     check_reviewable(target)
+    if settings.reviewer == "own":
+        check_readable(optimized)
     if optimized.digest() == target.digest():
         raise ConfigError(
             f"{settings.optimized} and {settings.target} are one harness: there is nothing to "

@@ -1,7 +1,7 @@
 """Sandboxed templates over declared variables: text of a harness, never of a model or a task.
 
-Only a small part of jinja2 is let in: variables, `if`, `for` over `tools`, tests, and a list of
-filters. So a template cannot call, compute or grow without bound, and a variable that nobody
+Only a small part of jinja2 is let in: variables, `if`, `for` over `tools`, and lists of filters and
+tests. So a template cannot call, compute or grow without bound, and a variable that nobody
 declared is found when the harness is checked and not in the middle of an episode.
 """
 
@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, cast
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2 import StrictUndefined, Template, TemplateError, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from evener.protocols.error import HarnessError
@@ -21,6 +21,10 @@ LISTS = frozenset({"tools"})
 FILTERS = frozenset(
     {"default", "first", "join", "last", "length", "lower", "number", "title", "tojson", "trim"}
     | {"upper"}
+)
+TESTS = frozenset(  # none that computes with its value: `%` of a text is a format
+    {"defined", "undefined", "none", "string", "number", "in", "eq", "ne", "lt", "le", "gt", "ge"}
+    | {"lower", "upper", "true", "false"}
 )
 GROWING = frozenset({"join", "tojson"})
 ALLOWED_NODES = (
@@ -80,6 +84,11 @@ def _environment() -> SandboxedEnvironment:
         "number": _number,
         "tojson": _json,
     }
+    tests = cast(
+        "dict[str, Callable[..., Any]]",
+        environment.tests,  # pyright: ignore[reportUnknownMemberType] - jinja2's annotations
+    )
+    environment.tests = {name: made for name, made in tests.items() if name in TESTS}
     environment.globals = {}
     return environment
 
@@ -100,7 +109,7 @@ def render(text: str, variables: Mapping[str, object], *, where: str) -> str:
         return text
     try:
         return compiled(text).render(variables)
-    except (TemplateError, TypeError, ValueError) as error:
+    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
         raise HarnessError(f"the template cannot be filled in: {error}", where=where) from None
 
 
@@ -108,7 +117,7 @@ def variables_of(text: str) -> frozenset[str]:
     """The variables a template reads. An unreadable template reads none: `check` refuses it."""
     try:
         return frozenset(_free(_ENVIRONMENT.parse(text)))
-    except TemplateSyntaxError:
+    except (TemplateError, ValueError, RecursionError):
         return frozenset()
 
 
@@ -128,6 +137,8 @@ def check(text: str, declared: Sequence[str], *, where: str) -> None:
             where=f"{where}, line {line}" if line else where,
             remedy="write a literal {{ as {{ '{{' }}",
         ) from None
+    except ValueError as error:  # a number that Python does not read
+        raise HarnessError(f"not a template: {error}", where=where) from None
     except (RecursionError, SyntaxError):
         raise HarnessError("the template is nested too deeply", where=where) from None
     for name in sorted(_free(tree)):

@@ -159,8 +159,9 @@ class _Checker:
             yield str(error)
             return
         declared = schema.Arguments(recipe.parameters).names
-        for name in recipe.mends if recipe.parameters else ():
-            if name not in declared:
+        written = tuple(name for step in recipe.steps for name in step.arguments)
+        for name in recipe.mends:
+            if name not in (declared if recipe.parameters else written):
                 yield f"{where}.mends: there is no parameter {name}"
         for index, step in enumerate(recipe.steps):
             place = f"{where}.steps[{index}]"

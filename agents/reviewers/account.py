@@ -9,10 +9,14 @@ from evener.protocols.summary import ReviewCounts
 
 
 def count_reviews(entries: Iterable[JsonObject], *, review: str | None = None) -> ReviewCounts:
-    """The counts over the bodies of `review` entries, of one reviewer's digest or of all."""
+    """The counts over the bodies of `review` entries, of one reviewer's digest or of all.
+
+    Entries of earlier versions name no requests: their own `calls` and `tokens` are added up, with
+    what was asked again after a resumption.
+    """
     mine = (entry for entry in entries if review is None or entry["review"] == review)
     latest = {(e["review"], e["episode"], e["turn"]): e for e in mine}.values()
-    requests = {key: value for entry in latest for key, value in _requests(entry["requests"])}
+    requests = {k: v for entry in latest for k, v in _requests(entry.get("requests"))}
     return ReviewCounts(
         candidates=len(latest),
         reviewed=sum(bool(entry["asked"]) for entry in latest),
@@ -20,13 +24,17 @@ def count_reviews(entries: Iterable[JsonObject], *, review: str | None = None) -
         carried_on=sum(e["decision"] == "REPLACE" and not e["asked"] for e in latest),
         invalid_attempts=sum(_length(entry["faults"]) for entry in latest),
         given_up=sum(_length(entry["faults"]) == entry["attempts"] for entry in latest),
-        calls=len(requests),
-        tokens=sum(requests.values()),
+        calls=len(requests) + sum(_count(entry.get("calls")) for entry in latest),
+        tokens=sum(requests.values()) + sum(_count(entry.get("tokens")) for entry in latest),
     )
 
 
 def _length(value: JsonValue) -> int:
     return len(value) if isinstance(value, list) else 0
+
+
+def _count(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _requests(value: JsonValue) -> Iterator[tuple[str, int]]:

@@ -25,6 +25,16 @@ from evener.protocols.wire import Review, ReviewRequest
 MOST_PROPOSALS = 8
 
 
+def check_readable(optimized: Harness) -> None:
+    """Raises HarnessError for a harness under which nothing can be proposed as text."""
+    if optimized.middleware.protocol.format == "native":
+        raise HarnessError(
+            "a harness with the native protocol cannot be read by a reviewer",
+            where=f"harness {optimized.name}, middleware.protocol.format",
+            remedy="use json or hermes",
+        )
+
+
 class OwnReviewer:
     """`model` under `optimized`, translated by K into the actions of `space`.
 
@@ -34,12 +44,7 @@ class OwnReviewer:
     def __init__(
         self, model: Model, optimized: Harness, knowledge: Knowledge, space: ActionSpace
     ) -> None:
-        if optimized.middleware.protocol.format == "native":
-            raise HarnessError(
-                "a harness with the native protocol cannot be read by a reviewer",
-                where=f"harness {optimized.name}, middleware.protocol.format",
-                remedy="use json or hermes",
-            )
+        check_readable(optimized)
         if knowledge.source != optimized.digest():
             raise ConfigError(
                 f"{knowledge.name} was made of another harness than {optimized.name}",

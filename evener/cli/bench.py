@@ -1,6 +1,7 @@
 """`evener bench`: comparisons with controls that no user has."""
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -63,16 +64,16 @@ def sources(
             async with SourceBench.open(settings, folder, parts=Parts(progress=progress)) as made:
                 if made.folder.resumed:
                     progress.say(f"going on with {folder}")
-                return await made.run(command=_command(config, overrides or ()))
+                return await made.run(command=command_of(config, overrides or ()))
 
         found = asyncio.run(whole())
     emit(found, render(found), as_json=as_json)
 
 
-def _command(config: Path, overrides: Sequence[str]) -> str:
+def command_of(config: Path, overrides: Sequence[str]) -> str:
     """The command that makes the page again; a path of this machine alone is left out of it."""
     file = config.name if config.is_absolute() else config.as_posix()
-    return " ".join(["evener bench sources", file, *overrides])
+    return shlex.join(["evener", "bench", "sources", file, *overrides])
 
 
 @group.command()

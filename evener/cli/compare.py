@@ -31,7 +31,7 @@ def compare(
     model_b: Annotated[
         str | None, typer.Option("--model-b", help="B's model, where it is another one.")
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 0.0,
+    temperature: Annotated[float, typer.Option(min=0.0, max=2.0, help="0 is greedy.")] = 0.0,
     margin: Annotated[
         float,
         typer.Option(min=0.0, max=1.0, help="The loss that does not matter, 0.05 say."),
@@ -53,7 +53,7 @@ def compare(
     from evener.progress import watching
     from evener.report.compared import render
 
-    models = (model, model_b or model)
+    models = (model, model if model_b is None else model_b)
     place = environment_of(environment, (a, b, *models))
     where = create(place.name, **place.settings)
 

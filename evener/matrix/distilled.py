@@ -30,6 +30,13 @@ class Distilled:
     def read(cls, run: Path) -> "Distilled":
         """Raises RunError for a run that is not over."""
         with RunFolder.read(run) as folder:
+            if "bench" in folder.manifest.digests:
+                raise RunError(
+                    "this is a folder of evener bench sources, which trains students of its own: "
+                    "nothing can be put beside them",
+                    where=str(run),
+                    remedy="give the folder of an evener distill",
+                )
             record = folder.record
             ends = list(record.bodies("ended"))
             # what is measured last is written after the entry `ended`

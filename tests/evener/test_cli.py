@@ -14,7 +14,7 @@ import pytest
 
 from evener.agents.record.run import RunFolder
 from evener.cli import main
-from evener.config import RunConfig
+from evener.config import RESERVED, RESERVED_NUMBERED, RunConfig
 from evener.environments.storefront import harness_path
 from evener.parts import Parts
 from evener.team import Team
@@ -144,6 +144,13 @@ def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str)
         ('[student]\nmodel = "/no/such"\n', "/no/such"),
         ('[student]\nmodel = "~nobody-here/x"\n', "~nobody-here/x"),
         ('[critic]\nmodel = ""\n', "critic.model"),
+        ('[student]\nmodel = " "\n', "student.model: Value error, an empty name"),
+        ('[distill]\nknowledge = ""\n', "distill.knowledge"),
+        ('[distill.reviewer_model]\nmodel = " "\n', "distill.reviewer_model.model"),
+        ("[distill]\nmost_replaced = 5\n", "distill.most_replaced"),
+        ("[distill]\ntemperature = 2.1\n", "distill.temperature"),
+        ("[plan.trials]\ntemperature = 2.1\n", "plan.trials.temperature"),
+        ("[plan.training]\ntemperature = 2.1\n", "plan.training.temperature"),
         ('[critic]\napi_base = "http://me:secret@h"\n', "critic.api_base: the address of h holds"),
         ('[distill.reviewer_model]\napi_base = "http://h#s"\n', "distill.reviewer_model.api_base"),
         ("[plan\n", "not TOML"),
@@ -191,6 +198,8 @@ def test_a_gate_says_what_it_errs_and_what_a_gain_costs() -> None:
     [
         ("demo", "--model", ""),
         ("harness", "adapt", "optimized", "--rewriter", ""),
+        ("compare", "seed", "hand", "--model", ""),
+        ("compare", "seed", "hand", "--model-b", ""),
         ("bench", "critic", "--critic", " "),
     ],
 )
@@ -205,7 +214,7 @@ def test_an_unknown_split_is_refused(finished: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["seed", "evolved", "target", "reviewed", "reviewed_flagged", "evolved_1", "", "a+b"]
+    "name", [*RESERVED, *(f"{beginning}1" for beginning in RESERVED_NUMBERED), "", "a+b"]
 )
 def test_an_arm_cannot_take_the_place_of_another_cell(tmp_path: Path, name: str) -> None:
     file = tmp_path / "run.toml"
@@ -219,6 +228,10 @@ def test_an_arm_cannot_take_the_place_of_another_cell(tmp_path: Path, name: str)
         ("gate", "plan", "--power", "7"),
         ("gate", "simulate", "--gain", "5"),
         ("gate", "simulate", "--loss", "-3"),
+        ("compare", "seed", "hand", "--temperature", "2.1"),
+        ("compare", "seed", "hand", "--temperature", "inf"),
+        ("compare", "seed", "hand", "--temperature", "nan"),
+        ("compare", "seed", "hand", "--margin", "nan"),
     ],
 )
 def test_a_share_outside_its_range_is_refused(args: tuple[str, ...]) -> None:

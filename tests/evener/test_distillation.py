@@ -13,6 +13,7 @@ import yaml
 from evener.agents.plan import Evaluation, Plan, Training
 from evener.agents.record.run import RunFolder
 from evener.config import CriticConfig, DistillConfig, HarnessConfig, RoleModel, RunConfig
+from evener.distill.settings import SftSettings
 from evener.distillation import Distillation
 from evener.environments.storefront import Storefront
 from evener.parts import Parts
@@ -207,6 +208,22 @@ def test_flagged_review_asks_less_often(crew: Crew, tmp_path: Path) -> None:
             ConfigError,
             "distill.reviewer_model: .*'own' asks no such model",
         ),
+        (
+            {"distill": DistillConfig(reviewer="passthrough", review="flagged")},
+            ConfigError,
+            "distill.review: .*is nobody",
+        ),
+        (
+            {"distill": DistillConfig(reviewer="passthrough", knowledge="empty")},
+            ConfigError,
+            "distill.knowledge: .*reads no K",
+        ),
+        (
+            {"distill": DistillConfig(replicate_tasks=0, temperature=0.5)},
+            ConfigError,
+            "distill.temperature: nothing is sampled",
+        ),
+        ({"finetune": SftSettings(mask="format")}, ConfigError, "distill.control: .*is trained as"),
     ],
 )
 def test_a_configuration_that_cannot_be_distilled_is_one_line(
@@ -224,6 +241,18 @@ def test_a_target_that_votes_is_refused_before_any_episode(crew: Crew, tmp_path:
     votes.write_text(yaml.safe_dump(document), "utf-8")
     with pytest.raises(HarnessError, match="ballots of a vote cannot be reviewed"):
         go(small(target=str(votes)), tmp_path / "run", crew())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_native_harness_is_refused_where_the_base_is_to_propose_under_it(
+    crew: Crew, tmp_path: Path
+) -> None:
+    document = yaml.safe_load(Storefront().harness_path("optimized").read_text("utf-8"))
+    document.setdefault("middleware", {}).setdefault("protocol", {})["format"] = "native"
+    native = tmp_path / "native.yaml"
+    native.write_text(yaml.safe_dump(document), "utf-8")
+    with pytest.raises(HarnessError, match="native protocol cannot be read by a reviewer"):
+        go(small(optimized=str(native)), tmp_path / "run", crew())
     assert not (tmp_path / "run").exists()
 
 

@@ -52,6 +52,13 @@ def test_a_sound_harness_passes(harness: Make, actions: tuple[ActionSpec, ...]) 
             'prompt: {task: "{% for x in question %}{{ x }}{% endfor %}"}',
             "a template may only loop over tools",
         ),
+        # `%` of a text is a format, as long as it says
+        (
+            'prompt: {task: "{{ question is even }}"}',
+            "line 1: not a template: No test",
+        ),
+        ('prompt: {task: "{{ question is divisibleby 0 }}"}', "No test named 'divisibleby'"),
+        (f"prompt: {{task: '{{{{ {'9' * 5000} }}}}'}}", "prompt.task: not a template: Exceeds"),
         ('prompt: {task: "{% include question %}"}', "prompt.task: include is not allowed"),
         (
             'prompt: {system: "{% for t in tools %}{{ t.__class__ }}{% endfor %}"}',

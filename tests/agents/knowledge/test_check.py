@@ -106,7 +106,9 @@ def test_a_word_that_is_none_and_a_rule_for_no_parameter(
 ) -> None:
     assert "an empty word" in refusal(first(knowledge, "guidance", when=When(words=("a", " "))))
     rules = {"nothing": ArgumentRule(strip=True)}
-    assert "there is no parameter nothing" in refusal(first(knowledge, "recipes", mends=rules))
+    for parameters in (knowledge.recipes[0].parameters, {}):
+        changed = first(knowledge, "recipes", mends=rules, parameters=parameters)
+        assert "there is no parameter nothing" in refusal(changed)
 
 
 def test_a_part_that_is_untold_and_a_reason_that_is_none(

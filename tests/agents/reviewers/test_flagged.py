@@ -138,3 +138,28 @@ async def test_what_was_replaced_without_asking_is_counted_apart(
     assert [json.loads(text)["name"] for text in told[::2]] == ["lookup", "calculator", "final"]
     assert (counts.candidates, counts.reviewed, counts.replaced, counts.carried_on) == (3, 1, 3, 2)
     assert counts.calls == len(base.requests) == 1
+
+
+async def test_responses_that_are_out_of_sight_count_all_the_same(
+    knowledge: Knowledge, space: ActionSpace, about: About, says: Any
+) -> None:
+    inner = says(Review(decision="REPLACE", replacement=OTHER))
+    reviewer = Flagged(inner, knowledge, space, most_replaced=1)
+    windowed = about("prose").model_copy(update={"replaced": 1})
+    assert (await reviewer.review(windowed)).decision == "PASS"
+    assert inner.asked == []
+
+
+def test_entries_of_a_run_before_requests_were_named_keep_their_own_counts() -> None:
+    entry: dict[str, Any] = {
+        "review": "r",
+        "turn": 0,
+        "asked": True,
+        "decision": "PASS",
+        "faults": [],
+        "attempts": 1,
+        "calls": 2,
+        "tokens": 30,
+    }
+    counts = count_reviews([entry | {"episode": "a"}, entry | {"episode": "b"}])
+    assert (counts.reviewed, counts.calls, counts.tokens) == (2, 4, 60)

@@ -14,6 +14,7 @@ from evener.agents.reviewers.account import count_reviews
 from evener.agents.reviewers.opinion import Opinion
 from evener.agents.reviewers.recipe import RecipeReviewer
 from evener.agents.reviewers.space import ActionSpace
+from evener.environments.storefront.action import ACTIONS
 from evener.protocols.error import BudgetError, ConfigError, HarnessError, InfraError
 from evener.protocols.harness import Harness
 from evener.protocols.knowledge import Knowledge
@@ -152,6 +153,28 @@ async def test_a_reviewer_that_cancels_itself_ends_no_episode(
         assert await ask(here, reviewer, about(CALL)) == PASS
         (entry,) = here.reviews
     assert entry["faults"] == ["failed: CancelledError"] * 3
+
+
+async def test_an_episode_that_is_ended_ends_its_review(
+    target: Harness, about: About, says: Any
+) -> None:
+    asked, log = asyncio.Event(), MemoryLog()
+
+    async def late() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    reviewer = says(late)
+    agent = HarnessingAgent([reviewer], ActionSpace(target, ACTIONS), log)
+    going = asyncio.create_task(
+        agent.review(about(CALL).model_copy(update={"review": reviewer.digest}))
+    )
+    await asked.wait()
+    going.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await going
+    assert len(reviewer.asked) == 1
+    assert log.of("review") == []
 
 
 async def test_a_budget_that_is_used_up_is_not_taken_for_a_bad_review(

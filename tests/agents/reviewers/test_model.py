@@ -28,8 +28,9 @@ async def test_it_reads_k_the_episode_and_the_hints_that_fired(
     assert (said.decision, said.replacement) == ("REPLACE", LOOKUP)
     assert isinstance(said, Opinion)
     assert said.hints == ("near miss",)
-    assert list(said.requests) == [model.requests[0].key()]
     system, asked = model.requests[0].messages
+    words = len(f"{system.content} {asked.content} REPLACE {LOOKUP}".split())
+    assert said.requests == {model.requests[0].key(): words}
     assert "Ask for the price of one piece before" in system.content
     assert "- quote(item, quantity)" in system.content
     for part in ("How much?", f"response: {LOOKUP}\nresult: 34", "prose", "- It cannot be read."):

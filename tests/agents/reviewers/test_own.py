@@ -79,7 +79,10 @@ async def test_the_model_reads_h_star_and_is_told_what_the_steps_gave(
     assert first.messages[-1].content == PRICE
     assert [m.content for m in second.messages[-2:]] == [QUOTE, "408"]
     assert isinstance(said, Opinion)
-    assert len(said.requests) == 2
+    read = [sum(len(m.content.split()) for m in request.messages) for request in model.requests]
+    first_tokens, second_tokens = said.requests.values()
+    assert first_tokens == read[0] + len(QUOTE.split())
+    assert second_tokens > read[1]
     # what was asked before is not paid for again
     again = await reviewer.review(about("!", LOOKUP, "34", TIMES, "408", prompt=PRICE))
     assert isinstance(again, Opinion)

@@ -169,13 +169,17 @@ def test_rows_without_a_marker_are_the_rows_of_no_markers(
 def test_a_reviewers_voice_is_in_the_row_and_not_in_the_loss(
     desk: Harness, solved: list[Trajectory], renderer: Renderer
 ) -> None:
-    words = "The candidate guesses. Look it up first. Replace this with a look-up."
+    words = (
+        "The candidate guesses. Look it up first. Replace this with a look-up. "
+        "The original proposal multiplies."
+    )
     made = rows_of([planted(solved[0], words, origin="reviewer")], desk, renderer, None)
     (row,) = made.rows
     learnt = trained(row, renderer)
     assert "candidate guesses" in renderer.tokenizer.decode(list(row.ids))
     assert "Look it up first." in learnt
     assert "candidate" not in learnt
+    assert "proposal" not in learnt
     assert "Replace" not in learnt
     call = solved[0].messages[first_reply(solved[0])].content
     assert f"{call}<|im_end|>" in learnt
@@ -262,6 +266,9 @@ def test_texts_inside_examples_and_settings_of_k_are_private(
     sieve = Sieve(markers_of(knowledge, optimized, desk))
     assert sieve.repeats(EXAMPLE, prompt="")
     assert sieve.repeats(PATTERN, prompt="")
+    guided = Guidance(skill="s", text="g", examples=((spoken,),))
+    skilled = Knowledge(name="K", source="s", target="t", guidance=(guided,))
+    assert Sieve(markers_of(skilled, optimized, desk)).repeats(EXAMPLE, prompt="")
 
 
 def test_holes_leave_what_stands_beside_them() -> None:

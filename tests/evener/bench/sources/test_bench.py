@@ -23,9 +23,11 @@ from evener.bench.sources.gold import Gold
 from evener.bench.sources.page import page, render
 from evener.bench.sources.result import SourceLine, SourceTable
 from evener.cli import main
+from evener.cli.bench import command_of
 from evener.config import DistillConfig, RunConfig
 from evener.distill.select import select
 from evener.environments.storefront import Storefront
+from evener.matrix.run import matrix
 from evener.parts import Parts
 from evener.protocols.error import ConfigError, DataError, InfraError, RunError
 from evener.protocols.event import Parsed
@@ -217,6 +219,23 @@ def test_the_files_and_the_text_have_every_source_and_the_sentence(done: Bench) 
         assert "seed 0" in text
     manifest = Manifest.load(done.out / "manifest.json")
     assert str(done.out.parent) not in page(done.table, manifest, command="evener")
+
+
+def test_the_command_of_the_page_can_be_given_again_and_holds_no_folder_of_this_machine(
+    tmp_path: Path,
+) -> None:
+    spaced = "student.model=my model"
+    assert command_of(tmp_path / "my.toml", [spaced]) == (
+        "evener bench sources my.toml 'student.model=my model'"
+    )
+    assert command_of(Path("examples/distill.toml"), []) == (
+        "evener bench sources examples/distill.toml"
+    )
+
+
+def test_no_arm_is_put_beside_a_folder_of_sources(done: Bench, crew: Crew) -> None:
+    with pytest.raises(RunError, match="this is a folder of evener bench sources"):
+        asyncio.run(matrix(done.out, parts=crew()))
 
 
 def test_going_on_asks_nobody_and_finds_the_same(done: Bench, crew: Crew, tmp_path: Path) -> None:
