@@ -231,7 +231,8 @@ def nothing(refused: dict[str, int], *, rows: int, least: int) -> ModelTrained:
         model=None,
         rows=rows,
         refused=refused,
-        reason=f"nothing_to_train: {rows} rows of at least {least}; refused: {counts or 'none'}",
+        reason=f"nothing_to_train: {rows} rows of at least {least} (finetune.min_rows); "
+        f"refused: {counts or 'none'}",
     )
 
 

@@ -1,6 +1,6 @@
 """Names in a configuration become the parts they mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,23 @@ from evener.agents.critics.rule import RuleCritic
 from evener.agents.frozen import FrozenTuner
 from evener.agents.gates.paired import SCHEDULES, PairedGate
 from evener.agents.gates.paper import PaperGate
+from evener.agents.harness.check import check
 from evener.agents.harness.load import load
 from evener.agents.pattern import Background
 from evener.config import RoleModel, RunConfig, StudentConfig
 from evener.environments import create
 from evener.protocols.digest import JsonObject
-from evener.protocols.error import ConfigError, ModelError
+from evener.protocols.error import ConfigError, HarnessError, ModelError
 from evener.protocols.harness import Harness
-from evener.protocols.port import Critic, Environment, Equipped, FineTuner, Model, Progress
+from evener.protocols.port import (
+    ActionSpec,
+    Critic,
+    Environment,
+    Equipped,
+    FineTuner,
+    Model,
+    Progress,
+)
 from evener.serve import check_managed, served, weights_folder
 
 if TYPE_CHECKING:
@@ -40,8 +49,18 @@ def choose_harness(spec: str, environment: Environment) -> Harness:
     raise ConfigError(
         f"{environment.name} ships no harness",
         where=f"harness {spec!r}",
-        remedy="give the path of a YAML file",
+        remedy=f"give the path of a YAML file in the place of {spec!r}",
     )
+
+
+def check_named(spec: str, harness: Harness, actions: Sequence[ActionSpec]) -> None:
+    """Raises HarnessError for one that does not fit the environment's actions, with its name."""
+    try:
+        check(harness, actions)
+    except HarnessError as error:
+        raise HarnessError(
+            error.what, where=f"{spec}: {error.where}", remedy=error.remedy
+        ) from None
 
 
 def choose_gate(config: RunConfig) -> PaperGate | PairedGate:

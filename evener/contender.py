@@ -9,17 +9,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evener.agents.harness.check import check
 from evener.agents.pattern.background import published
-from evener.agents.record.registry import Registry
 from evener.agents.record.run import RunFolder
-from evener.choose import choose_harness, choose_model
+from evener.choose import check_named, choose_harness, choose_model
 from evener.config import EnvironmentConfig, RunConfig, StudentConfig, load, of_run, student_named
-from evener.protocols.error import HarnessError
 from evener.protocols.harness import Harness
 from evener.protocols.model import ModelRef
-from evener.protocols.port import ActionSpec, Environment, Model
+from evener.protocols.port import Environment, Model
 from evener.protocols.wire import ServeModel
+from evener.searched import registry_of
 from evener.trained import trained_model
 
 
@@ -87,18 +85,8 @@ def named_harness(spec: str, environment: Environment) -> tuple[Harness, Path | 
         return choose_harness(spec, environment), None
     run, version = taken
     with RunFolder.read(run) as folder:
-        registry = Registry(folder.harness)
+        registry = registry_of(folder)
         return (registry.head()[1] if version == "HEAD" else registry.get(version)), run
-
-
-def check_named(spec: str, harness: Harness, actions: Sequence[ActionSpec]) -> None:
-    """Raises HarnessError for one that does not fit the environment's actions, with its name."""
-    try:
-        check(harness, actions)
-    except HarnessError as error:
-        raise HarnessError(
-            error.what, where=f"{spec}: {error.where}", remedy=error.remedy
-        ) from None
 
 
 def named_model(spec: str) -> NamedModel:

@@ -12,6 +12,7 @@ from evener.protocols.error import RunError
 from evener.protocols.port import Store
 from evener.protocols.summary import Control
 from evener.protocols.verdict import Verdict
+from evener.searched import check_searched
 
 
 class SignFlips(Wire):
@@ -37,6 +38,7 @@ def sign_flips(folder: RunFolder, *, flips: int = 1000, seed: int = 0) -> SignFl
     Raises RunError where the run had another gate than its configuration makes here, or no trial
     with pairs enough.
     """
+    check_searched(folder)
     gate = choose_gate(of_run(folder))
     recorded = folder.manifest.digests.get("gate", "")
     if gate.digest != recorded:

@@ -9,9 +9,9 @@ from evener.agents.pattern.background import Background, published
 from evener.agents.plan import derive
 from evener.agents.reviewed import check_reviewable
 from evener.agents.reviewers.own import check_readable
-from evener.choose import check_training, choose_environment, choose_harness
+from evener.choose import check_named, check_training, choose_environment, choose_harness
 from evener.config import DistillConfig, RoleModel, RunConfig
-from evener.contender import check_named, named_harness
+from evener.contender import named_harness
 from evener.enough import draw
 from evener.parts import Parts
 from evener.protocols.error import ConfigError
@@ -140,13 +140,20 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
         },
         seed=config.plan.seed,
     )
+    given = None if settings.knowledge in ("adapted", "empty") else Path(settings.knowledge)
+    if given is not None and not given.is_file():
+        raise ConfigError(
+            f"there is no file {settings.knowledge}",
+            where="distill.knowledge",
+            remedy='use "adapted", "empty", or a file of evener harness adapt --out',
+        )
     # held against the tasks of the sealed test, among others
     made = await adapted(
         optimized,
         target,
         environment=environment,
         seed=derive(config.plan.seed, "sealed"),
-        file=None if settings.knowledge in ("adapted", "empty") else Path(settings.knowledge),
+        file=given,
     )
     whole = made.knowledge
     return Lesson(

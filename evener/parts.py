@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from evener.agents.harness.check import check
 from evener.agents.pattern import Background
 from evener.agents.pattern.background import published
 from evener.choose import (
+    check_named,
     check_training,
     choose_environment,
     choose_gate,
@@ -109,8 +109,9 @@ async def prepare(config: RunConfig, parts: Parts) -> Basis:
     background = await published(environment)
     start = choose_harness(config.harness.start, environment)
     arms = {n: choose_harness(spec, environment) for n, spec in config.harness.arms.items()}
-    for harness in (start, *arms.values()):
-        check(harness, background.actions)
+    check_named(config.harness.start, start, background.actions)
+    for name, harness in arms.items():
+        check_named(config.harness.arms[name], harness, background.actions)
     gate = parts.gate or choose_gate(config)
     check_training(config)
     enough(environment, config, gate=gate)

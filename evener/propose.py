@@ -22,6 +22,7 @@ from evener.protocols.wire import (
     TryModel,
     TryPatch,
 )
+from evener.searched import check_searched
 from evener.team import Team
 
 
@@ -60,6 +61,7 @@ async def propose_model(run: Path, adapter: Path, *, name: str, parts: Parts) ->
     """
     safe_name(name, what="model")
     with RunFolder.read(run) as folder:
+        check_searched(folder)
         config = of_run(folder)
         if (folder.models / name).exists():
             raise ConfigError(

@@ -36,6 +36,7 @@ from evener.protocols.wire import ModelServed, RunEnded, StartRun
 from evener.reach import fits, noted
 from evener.report.whole import End, summarize
 from evener.roles import seated
+from evener.searched import check_searched
 from evener.trained import trained_model
 
 
@@ -89,6 +90,7 @@ class Team:
         """The team of a run that is there, with the configuration it was begun with. Its state
         stays what it was."""
         with RunFolder.read(out) as folder:
+            check_searched(folder)
             config = of_run(folder)
             state = folder.state
         async with cls.open(config, out, parts=parts) as team:

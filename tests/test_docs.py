@@ -14,9 +14,11 @@ import typer
 import yaml
 
 from evener.agents.gates.paired import SCHEDULES, PairedGate
+from evener.agents.harness.check import check
 from evener.agents.harness.hooks.table import TABLE, bind
 from evener.agents.harness.load import parse_yaml
 from evener.agents.models.remote.settings import RemoteSettings
+from evener.agents.pattern.background import published
 from evener.agents.trials.supply import Supply
 from evener.agents.trials.trial import REPEATS
 from evener.cli import commands
@@ -181,8 +183,11 @@ async def test_the_file_of_the_page_is_an_environment_with_its_own_verifier(tmp_
     names: dict[str, Any] = {"__name__": "page"}
     exec(compile(code, "own-environment.md", "exec"), names)
     text = (ROOT / "docs" / "own-environment.md").read_text("utf-8")
-    lines = re.findall(r"^ {4}(\{.*\})$", text, flags=re.MULTILINE)
+    lines = re.findall(r"^ {4}(\{\"id\".*\})$", text, flags=re.MULTILINE)
     (tmp_path / "tasks.jsonl").write_text("\n".join(lines))
+    (start,) = snippets("own-environment.md", "yaml")
+    plain = create("jsonl", path=str(tmp_path / "tasks.jsonl"), scorer="number")
+    check(parse_yaml(start, where="mine.yaml"), (await published(plain)).actions)
     environment: Environment = names["warehouse"](tmp_path / "tasks.jsonl")
     (task,) = environment.tasks(Split.TEST, count=1, seed=0)
     session = await environment.open(task, seed=0)

@@ -61,6 +61,8 @@ def from_document(data: JsonObject, *, where: str) -> Harness:
     try:
         return Harness.model_validate_json(canonical(data))
     except ValidationError as error:
+        if "recipes" in data and "target" in data:
+            raise HarnessError("this is a K, and no harness", where=where) from None
         what, path, remedy = complaint(error, data, Harness)
         raise HarnessError(
             what, where=f"{where}: {path}" if path else where, remedy=remedy

@@ -42,6 +42,10 @@ def _from_document(data: JsonObject, where: str) -> Knowledge:
     try:
         return Knowledge.model_validate_json(canonical(data))
     except ValidationError as error:
+        if "prompt" in data or "tools" in data:
+            raise KnowledgeError(
+                "this is a harness, and no K", where=where, remedy=_REMEDY
+            ) from None
         what, path, remedy = complaint(error, data, Knowledge)
         raise KnowledgeError(
             what, where=f"{where}: {path}" if path else where, remedy=remedy

@@ -33,7 +33,8 @@ def list_(
     import asyncio
 
     from evener.agents.pattern.background import published
-    from evener.contender import check_named, environment_of, named_harness
+    from evener.choose import check_named
+    from evener.contender import environment_of, named_harness
     from evener.distill.detectors import detectors_of, digest_of, frozen, undetected
     from evener.environments import create
     from evener.protocols.digest import JsonObject

@@ -21,12 +21,12 @@ Version = Annotated[str, typer.Argument(help="A version, v1 for example.", show_
 @group.command("list")
 def list_(run: RunPath, *, as_json: AsJson = False) -> None:
     """List versions, and the patches that were not accepted with their reason."""
-    from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
     from evener.report.table import table
+    from evener.searched import registry_of
 
     with RunFolder.read(run) as folder:
-        registry = Registry(folder.harness)
+        registry = registry_of(folder)
         head, _ = registry.head()
         rows: list[tuple[str, str, str, str]] = []
         for version in registry.versions():
@@ -50,11 +50,11 @@ def _found(verdict: object) -> str:
 @group.command()
 def show(run: RunPath, version: Version) -> None:
     """Print a version's YAML, byte for byte."""
-    from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
+    from evener.searched import registry_of
 
     with RunFolder.read(run) as folder:
-        registry = Registry(folder.harness)
+        registry = registry_of(folder)
         registry.get(version)  # a damaged version is refused, not shown
         typer.echo(registry.path(version).read_text("utf-8"), nl=False)
 
@@ -65,12 +65,12 @@ def diff(run: RunPath, before: Version, after: Version, *, as_json: AsJson = Fal
     import difflib
 
     from evener.agents.harness.load import dump_yaml
-    from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
     from evener.protocols.patch import between
+    from evener.searched import registry_of
 
     with RunFolder.read(run) as folder:
-        registry = Registry(folder.harness)
+        registry = registry_of(folder)
         old, new = registry.get(before), registry.get(after)
     lines = difflib.unified_diff(
         dump_yaml(old).splitlines(), dump_yaml(new).splitlines(), before, after, lineterm=""
@@ -80,35 +80,32 @@ def diff(run: RunPath, before: Version, after: Version, *, as_json: AsJson = Fal
 
 @group.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="A harness file.", show_default=False)],
+    harness: Annotated[
+        str,
+        typer.Argument(help="A YAML file, a name that ships, or RUN:VERSION.", show_default=False),
+    ],
     *,
     environment: Annotated[
-        str, typer.Option(help="The environment it is for: a name, or a TOML configuration.")
-    ] = "storefront",
+        str | None,
+        typer.Option(help="A name, or a TOML configuration. Else the run's, else storefront."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a harness file against an environment, as a run would before its first episode."""
+    """Check a harness against an environment, as a run would before its first episode."""
     import asyncio
 
-    from evener.agents.harness.check import check as check_harness
-    from evener.agents.harness.load import load
     from evener.agents.pattern.background import published
-    from evener.contender import environment_of
+    from evener.choose import check_named
+    from evener.contender import environment_of, named_harness
     from evener.environments import create
-    from evener.protocols.error import HarnessError
 
-    harness = load(file)
-    place = environment_of(environment, ())
-    background = asyncio.run(published(create(place.name, **place.settings)))
-    try:
-        check_harness(harness, background.actions)
-    except HarnessError as error:
-        raise HarnessError(
-            error.what, where=f"{file}: {error.where}", remedy=error.remedy
-        ) from None
+    place = environment_of(environment, (harness,))
+    where = create(place.name, **place.settings)
+    found, _ = named_harness(harness, where)
+    check_named(harness, found, asyncio.run(published(where)).actions)
     emit(
-        {"name": harness.name, "digest": harness.digest()},
-        f"{file}: {harness.name} is fit for {environment} ({harness.digest()[:12]})",
+        {"name": found.name, "digest": found.digest()},
+        f"{harness}: {found.name} is fit for {environment or place.name} ({found.digest()[:12]})",
         as_json=as_json,
     )
 
@@ -165,17 +162,22 @@ def adapt(
     found = asyncio.run(whole())
     if out is not None:
         write_atomically(out, dump_yaml(found.knowledge))
-    emit(found, render(found), as_json=as_json)
+    kept = (
+        f"wrote {out}; distill.knowledge={out} gives it to a reviewer"
+        if out is not None
+        else "K was not written: --out FILE does"
+    )
+    emit(found, f"{render(found)}\n{kept}", as_json=as_json)
 
 
 @group.command()
 def verify(run: RunPath, *, as_json: AsJson = False) -> None:
     """Check every file of the registry against what was written."""
-    from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
+    from evener.searched import registry_of
 
     with RunFolder.read(run) as folder:
-        faults = Registry(folder.harness).verify()
+        faults = registry_of(folder).verify()
     emit({"faults": list(faults)}, "\n".join(faults) or "all is as written", as_json=as_json)
     if faults:
         raise typer.Exit(1)
@@ -190,11 +192,11 @@ def rollback(
     as_json: AsJson = False,
 ) -> None:
     """Put another version in force. All versions stay; a damaged one is refused."""
-    from evener.agents.record.registry import Registry
     from evener.agents.record.run import RunFolder
+    from evener.searched import registry_of
 
     with RunFolder.change(run) as folder:
-        registry = Registry(folder.harness, folder.record)
+        registry = registry_of(folder, write=True)
         harness = registry.rollback(version, actor=getpass.getuser(), reason=reason)
     emit(
         {"head": version, "digest": harness.digest()},

@@ -53,7 +53,8 @@ def list_(
         )
         for r in found
     ]
-    emit([r.document() for r in found], table(header, rows), as_json=as_json)
+    text = table(header, rows) if rows else "no episode: the filters let none through"
+    emit([r.document() for r in found], text, as_json=as_json)
 
 
 @group.command()

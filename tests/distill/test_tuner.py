@@ -132,7 +132,9 @@ async def test_too_few_rows_train_nothing_and_give_the_counts(
     )
     assert made.model is None
     assert made.rows == 7
-    assert made.reason == "nothing_to_train: 7 rows of at least 8; refused: not_solved 5"
+    assert made.reason == (
+        "nothing_to_train: 7 rows of at least 8 (finetune.min_rows); refused: not_solved 5"
+    )
     assert left_in(tmp_path) == []
 
 

