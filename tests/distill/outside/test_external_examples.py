@@ -25,7 +25,7 @@ from evener.protocols.trajectory import Trajectory
 
 pytestmark = pytest.mark.slow  # a real adapter is trained
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 BASE = ModelRef(base="tiny-student", revision="b" * 64)
 SETTINGS = SftSettings(precision="float32")
 
