@@ -24,7 +24,7 @@ from evener.choose import choose_tuner
 from evener.config import RunConfig
 from evener.distill.detectors import detectors_of, frozen
 from evener.distill.rows.marker import Markers, markers_of
-from evener.lesson import Lesson, prepare, wanted
+from evener.lesson import Lesson, check_heeded, prepare, wanted
 from evener.parts import Parts
 from evener.protocols.error import RunError
 from evener.protocols.port import Model
@@ -55,6 +55,7 @@ class Distillation:
         Raises UserError for anything in the configuration that cannot be used, before any episode.
         """
         parts = parts or Parts()
+        check_heeded(config)
         lesson = await prepare(config, parts)
         async with (
             parts.student(config) as model,

@@ -1,6 +1,6 @@
 """What a distillation teaches and to whom: harnesses and K, made and checked before any episode."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +52,7 @@ def wanted(config: RunConfig) -> DistillConfig:
             remedy='use "lora", or "external"',
         )
     _heeded(config)
-    for where, what, remedy in _idle(config, config.distill):
-        raise ConfigError(what, where=where, remedy=remedy)
+    _read(config.distill)
     return config.distill
 
 
@@ -79,30 +78,42 @@ def _heeded(config: RunConfig) -> None:
             )
 
 
-def _idle(config: RunConfig, settings: DistillConfig) -> Iterator[tuple[str, str, str]]:
-    """Settings of a distillation that others leave without effect: key, why, what to do."""
+def check_heeded(config: RunConfig) -> None:
+    """ConfigError for a setting of a distillation that another one leaves without effect."""
+    settings = wanted(config)
     nobody = settings.reviewer == "passthrough"
-    if settings.reviewer != "model" and settings.reviewer_model != RoleModel():
-        yield (
-            "distill.reviewer_model",
-            f"the reviewer {settings.reviewer!r} asks no such model",
-            'leave it out, or set distill.reviewer = "model"',
-        )
-    if nobody and settings.review == "flagged":
-        yield "distill.review", "the reviewer 'passthrough' is nobody to be asked", "leave it out"
-    if nobody and settings.knowledge == "empty":
-        yield "distill.knowledge", "the reviewer 'passthrough' reads no K", "leave it out"
-    if not settings.replicate_tasks and settings.temperature != DistillConfig().temperature:
-        yield (
-            "distill.temperature",
+    usual = DistillConfig()
+    idle = {
+        "distill.review": (
+            nobody and settings.review == "flagged",
+            "the reviewer 'passthrough' is nobody to be asked",
+        ),
+        "distill.knowledge": (
+            nobody and settings.knowledge == "empty",
+            "the reviewer 'passthrough' reads no K",
+        ),
+        "distill.temperature": (
+            not settings.replicate_tasks and settings.temperature != usual.temperature,
             "nothing is sampled where distill.replicate_tasks is 0",
-            "leave it out",
-        )
-    if settings.control and config.finetune.mask == "format":
-        yield (
-            "distill.control",
+        ),
+        "distill.control": (
+            settings.control and config.finetune.mask == "format",
             'the control is trained as finetune.mask = "format" has the student trained',
-            "set distill.control = false, or leave the mask out",
+        ),
+    }
+    for key, (unheeded, why) in idle.items():
+        if unheeded:
+            remedy = "set it to false" if key == "distill.control" else "leave it out"
+            raise ConfigError(why, where=key, remedy=remedy)
+
+
+def _read(settings: DistillConfig) -> None:
+    """ConfigError for a reviewer's model where the reviewer is none."""
+    if settings.reviewer != "model" and settings.reviewer_model != RoleModel():
+        raise ConfigError(
+            f"the reviewer {settings.reviewer!r} asks no such model",
+            where="distill.reviewer_model",
+            remedy='leave it out, or set distill.reviewer = "model"',
         )
 
 
@@ -140,20 +151,13 @@ async def prepare(config: RunConfig, parts: Parts) -> Lesson:
         },
         seed=config.plan.seed,
     )
-    given = None if settings.knowledge in ("adapted", "empty") else Path(settings.knowledge)
-    if given is not None and not given.is_file():
-        raise ConfigError(
-            f"there is no file {settings.knowledge}",
-            where="distill.knowledge",
-            remedy='use "adapted", "empty", or a file of evener harness adapt --out',
-        )
     # held against the tasks of the sealed test, among others
     made = await adapted(
         optimized,
         target,
         environment=environment,
         seed=derive(config.plan.seed, "sealed"),
-        file=given,
+        file=None if settings.knowledge in ("adapted", "empty") else Path(settings.knowledge),
     )
     whole = made.knowledge
     return Lesson(

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, cast
 
-from jinja2 import StrictUndefined, Template, TemplateError, nodes
+from jinja2 import StrictUndefined, Template, TemplateAssertionError, TemplateError, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from evener.protocols.error import HarnessError
@@ -26,6 +26,7 @@ TESTS = frozenset(  # none that computes with its value: `%` of a text is a form
     {"defined", "undefined", "none", "string", "number", "in", "eq", "ne", "lt", "le", "gt", "ge"}
     | {"lower", "upper", "true", "false"}
 )
+_KNOWN = f"filters: {', '.join(sorted(FILTERS))}; tests: {', '.join(sorted(TESTS))}"
 GROWING = frozenset({"join", "tojson"})
 ALLOWED_NODES = (
     nodes.Template,
@@ -132,10 +133,11 @@ def check(text: str, declared: Sequence[str], *, where: str) -> None:
         _ENVIRONMENT.from_string(text)
     except TemplateError as error:
         line = getattr(error, "lineno", None)
+        unknown = isinstance(error, TemplateAssertionError)  # a filter or a test
         raise HarnessError(
             f"not a template: {error.message}",
             where=f"{where}, line {line}" if line else where,
-            remedy="write a literal {{ as {{ '{{' }}",
+            remedy=_KNOWN if unknown else "write a literal {{ as {{ '{{' }}",
         ) from None
     except ValueError as error:  # a number that Python does not read
         raise HarnessError(f"not a template: {error}", where=where) from None

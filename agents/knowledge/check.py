@@ -160,8 +160,9 @@ class _Checker:
             return
         declared = schema.Arguments(recipe.parameters).names
         written = tuple(name for step in recipe.steps for name in step.arguments)
+        known = declared or written  # a tool that says nothing of its arguments takes any
         for name in recipe.mends:
-            if name not in (declared if recipe.parameters else written):
+            if known and name not in known:
                 yield f"{where}.mends: there is no parameter {name}"
         for index, step in enumerate(recipe.steps):
             place = f"{where}.steps[{index}]"

@@ -18,7 +18,7 @@ def load(path: Path) -> Knowledge:
     try:
         text = read_text(path)
     except HarnessError as error:
-        raise KnowledgeError(error.what, where=error.where, remedy=_REMEDY) from None
+        raise KnowledgeError(error.what, where=error.where, remedy=_NAMED) from None
     return parse_yaml(text, where=str(path))
 
 
@@ -35,6 +35,7 @@ def dump_yaml(knowledge: Knowledge) -> str:
     return dump_document(Knowledge.model_validate_json(canonical(knowledge.document())).document())
 
 
+_NAMED = "give the path of a file that evener harness adapt --out wrote"
 _REMEDY = "Make it anew with evener harness adapt"
 
 

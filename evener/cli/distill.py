@@ -37,10 +37,11 @@ def distill(
     """Train a student on its reviewed runs, take the harness off, and measure. Resumes."""
     from evener.config import load
     from evener.estimate import distillation
-    from evener.lesson import prepare, wanted
+    from evener.lesson import check_heeded, prepare, wanted
     from evener.parts import Parts
 
     settings = load(config, settled(overrides, protection=require_sandbox))
+    check_heeded(settings)
     cost = distillation(settings.plan, wanted(settings), arms=len(settings.harness.arms))
     if dry_run:
         asyncio.run(prepare(settings, Parts()))

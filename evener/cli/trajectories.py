@@ -53,7 +53,9 @@ def list_(
         )
         for r in found
     ]
-    text = table(header, rows) if rows else "no episode: the filters let none through"
+    chosen = any(one is not None for one in (purpose, split, outcome, harness))
+    none = "no episode: the filters let none through" if chosen else "no episode yet"
+    text = table(header, rows) if rows else none
     emit([r.document() for r in found], text, as_json=as_json)
 
 

@@ -196,7 +196,7 @@ async def test_a_k_that_does_not_fit_is_one_line(crew: Callable[[], Parts], tmp_
         async with Distillation.open(config, tmp_path / "run", parts=crew()):
             pass
     lost = config.model_copy(update={"distill": DistillConfig(knowledge="nowhere.yaml")})
-    with pytest.raises(ConfigError, match=r"there is no file nowhere\.yaml"):
+    with pytest.raises(KnowledgeError, match=r"nowhere\.yaml"):
         async with Distillation.open(lost, tmp_path / "run", parts=crew()):
             pass
 

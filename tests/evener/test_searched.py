@@ -76,4 +76,7 @@ def test_a_k_is_no_harness_and_a_harness_no_k(
     swapped = f"distill.knowledge={harness_path('target')}"
     assert "this is a harness, and no K" in refusal(monkeypatch, *dry, swapped)
     said = refusal(monkeypatch, *dry, "distill.knowledge=empt")
-    assert 'distill.knowledge: there is no file empt. use "adapted", "empty"' in said
+    assert "empt: cannot be read: No such file" in said
+    assert "evener harness adapt --out" in said
+    assert "File name too long" in refusal(monkeypatch, *dry, f"distill.knowledge={'a' * 300}")
+    assert "optimized" in refusal(monkeypatch, "harness", "check", "a" * 300)

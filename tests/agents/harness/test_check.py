@@ -57,7 +57,7 @@ def test_a_sound_harness_passes(harness: Make, actions: tuple[ActionSpec, ...]) 
             'prompt: {task: "{{ question is even }}"}',
             "line 1: not a template: No test",
         ),
-        ('prompt: {task: "{{ question is divisibleby 0 }}"}', "No test named 'divisibleby'"),
+        ('prompt: {task: "{{ question is divisibleby 0 }}"}', "tests: defined, eq, false, ge, gt"),
         (f"prompt: {{task: '{{{{ {'9' * 5000} }}}}'}}", "prompt.task: not a template: Exceeds"),
         ('prompt: {task: "{% include question %}"}', "prompt.task: include is not allowed"),
         (

@@ -109,6 +109,9 @@ def test_a_word_that_is_none_and_a_rule_for_no_parameter(
     for parameters in (knowledge.recipes[0].parameters, {}):
         changed = first(knowledge, "recipes", mends=rules, parameters=parameters)
         assert "there is no parameter nothing" in refusal(changed)
+    silent = (Step(action="lookup", arguments={}),)
+    changed = first(knowledge, "recipes", mends=rules, parameters={}, steps=silent)
+    assert "there is no parameter" not in refusal(changed)
 
 
 def test_a_part_that_is_untold_and_a_reason_that_is_none(
