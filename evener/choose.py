@@ -42,7 +42,8 @@ def choose_environment(config: RunConfig) -> Environment:
 def choose_harness(spec: str, environment: Environment) -> Harness:
     """A YAML file, or a name that ships with the environment. A path wins over a name."""
     path = Path(spec)
-    if path.suffix in (".yaml", ".yml") or _is_there(path):
+    there = path.exists() and not path.is_dir()  # a file, or a pipe
+    if path.suffix in (".yaml", ".yml") or there:
         return load(path)
     if isinstance(environment, Equipped):
         return load(environment.harness_path(spec))
@@ -51,14 +52,6 @@ def choose_harness(spec: str, environment: Environment) -> Harness:
         where=f"harness {spec!r}",
         remedy=f"give the path of a YAML file in the place of {spec!r}",
     )
-
-
-def _is_there(path: Path) -> bool:
-    """Whether it can be read from: a file, or a pipe."""
-    try:
-        return path.exists() and not path.is_dir()
-    except OSError:  # no name of a file: too long, say
-        return False
 
 
 def check_named(spec: str, harness: Harness, actions: Sequence[ActionSpec]) -> None:

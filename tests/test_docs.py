@@ -377,5 +377,5 @@ def test_no_file_holds_a_path_of_somebody_s_machine() -> None:
 
 def test_a_path_of_somebody_s_machine_is_seen(tmp_path: Path) -> None:
     home = "/".join(("", "home", "somebody"))  # in pieces, or this file would hold one
-    (tmp_path / "a.md").write_text(f"see {home}/evener and docs/work/x, http://a.b/home/c")
+    (tmp_path / "a.md").write_text(f"see {home}/evener and docs{home}/x, http://a.b{home}/c")
     assert list(machine_paths(tmp_path)) == [f"a.md: {home}"]

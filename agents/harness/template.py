@@ -110,7 +110,7 @@ def render(text: str, variables: Mapping[str, object], *, where: str) -> str:
         return text
     try:
         return compiled(text).render(variables)
-    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+    except (TemplateError, TypeError, ValueError) as error:
         raise HarnessError(f"the template cannot be filled in: {error}", where=where) from None
 
 

@@ -6,6 +6,7 @@
 
 import sys
 from asyncio import CancelledError
+from errno import ENAMETOOLONG
 from typing import Annotated
 
 import typer
@@ -60,6 +61,12 @@ def main() -> None:
     except EvenerError as error:
         typer.echo(f"evener: {type(error).__name__}: {error}", err=True)
         sys.exit(1)
+    except OSError as error:
+        if error.errno != ENAMETOOLONG:
+            raise
+        # whatever was named, no command can look for it
+        typer.echo(f"evener: {str(error.filename)[:60]}…: {error.strerror}", err=True)
+        sys.exit(2)
     except CancelledError:
         typer.echo(f"evener: terminated; {KEPT}", err=True)
         sys.exit(143)

@@ -239,6 +239,25 @@ def test_a_share_outside_its_range_is_refused(args: tuple[str, ...]) -> None:
     assert evener(*args).code == 2
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("report", "RUN"),
+        ("evaluate", "RUN"),
+        ("rows", "show", "RUN"),
+        ("models", "export", "RUN", "m1", "out"),
+        ("harness", "check", "RUN"),
+        ("harness", "check", "RUN:v0"),
+        ("compare", "RUN:v0", "seed"),
+        ("compare", "seed", "hand", "--model", "RUN"),
+        ("compare", "seed", "hand", "--model", "RUN:m1"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_line(args: tuple[str, ...]) -> None:
+    said = refusal(*(arg.replace("RUN", "a" * 300) for arg in args))
+    assert said == f"evener: {'a' * 60}…: File name too long"
+
+
 def test_a_number_of_five_thousand_digits_is_no_traceback(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("")

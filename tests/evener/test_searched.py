@@ -79,4 +79,3 @@ def test_a_k_is_no_harness_and_a_harness_no_k(
     assert "empt: cannot be read: No such file" in said
     assert "evener harness adapt --out" in said
     assert "File name too long" in refusal(monkeypatch, *dry, f"distill.knowledge={'a' * 300}")
-    assert "optimized" in refusal(monkeypatch, "harness", "check", "a" * 300)
